@@ -17,8 +17,6 @@ export interface CodingClient {
   readonly serverKind: string | undefined;
   /** Each variable that names a model, with the name. */
   readonly tiers: readonly (readonly [variable: string, model: string])[];
-  /** Names that it asks for. */
-  readonly models: readonly string[];
   /** Names that its server or bridge answers to. */
   readonly names: readonly string[];
 }
@@ -49,7 +47,6 @@ export function codingClients({ component }: MachineGroup): CodingClient[] {
         server: knownText(server),
         serverKind: knownText(serverKind),
         tiers: asked,
-        models: [...new Set(asked.map(([, model]) => model))],
         names: Array.isArray(names) ? names.flatMap((each) => knownText(each) ?? []) : [],
       };
     });

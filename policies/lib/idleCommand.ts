@@ -1,5 +1,10 @@
 import { readServerArguments } from "../../vllm/argv/serverArguments";
-import { behindVllm, type Invocations, printsVersions } from "../../vllm/argv/serverInvocations";
+import {
+  behindVllm,
+  type Invocations,
+  isPython,
+  printsVersions,
+} from "../../vllm/argv/serverInvocations";
 import { subcommandOf } from "../../vllm/argv/subcommands";
 import { baseName, isText, type Word } from "../../vllm/argv/unknown";
 import type { LaunchInputs } from "./container";
@@ -54,7 +59,7 @@ export function isIdleCommand(command: readonly Word[], inScript: boolean): bool
   const behind = behindVllm(words);
   if (behind !== undefined) return subcommandOf(behind)?.does === "nothing";
   if (!isText(program) || (program.includes("/") && !isInProgramFolder(program))) return false;
-  const name = baseName(program).replace(/^python[\d.]*$/, "python3");
+  const name = isPython(program) ? "python3" : baseName(program);
   const given = rest.every(isText) ? rest.join(" ") : undefined;
   return PROGRAMS.some(
     (each) =>

@@ -1,4 +1,5 @@
 import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
+import { isPython } from "../../vllm/argv/serverInvocations";
 import { baseName, isText, SOME_WORDS, UNKNOWN, type Word } from "../../vllm/argv/unknown";
 import known from "./otherEngines.json";
 
@@ -89,7 +90,6 @@ function sharesAt(command: readonly Word[], index: number): { value: Word; optio
 
 /** Programs that run a Python module. */
 const LAUNCHER = /^(?:accelerate|torchrun|deepspeed)$/;
-const PYTHON = /^python[\d.]*$/;
 
 function programOf(command: readonly Word[]) {
   const isCalled = (word: Word | undefined, name: RegExp) =>
@@ -99,9 +99,9 @@ function programOf(command: readonly Word[]) {
   const modules = command.filter(
     (_, index) =>
       (command[index - 1] === "-m" || command[index - 1] === "--module") &&
-      (isCalled(command[index - 2], PYTHON) || isCalled(command[0], LAUNCHER)),
+      (isPython(command[index - 2]) || isCalled(command[0], LAUNCHER)),
   );
-  const whole = command.map((word) => (isText(word) ? word : "?")).join(" ");
+  const whole = command.map(String).join(" ");
   return PROGRAMS.find(
     ({ program, loads, leaves }) =>
       [...inFront, ...modules].some((word) => isCalled(word, program)) &&

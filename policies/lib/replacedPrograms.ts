@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import { isPython } from "../../vllm/argv/serverInvocations";
 import { baseName, isText, SOME_WORDS, type Word } from "../../vllm/argv/unknown";
 import type { LaunchInputs } from "./container";
 
@@ -39,6 +40,8 @@ const SHELL_OF_USER =
   /(?:^|[\s/])(?:ba|da|a|z|k)?sh(?:\s+-\S+)*(?:\s+-(?:[a-z]*[il]|-login\b)|\s*$)/;
 /** The folders that vLLM's own images and NVIDIA's start in. */
 const WORK_FOLDERS = ["/vllm-workspace", "/workspace"];
+/** The folders of which it isn't known which they are. */
+const EVERYWHERE = ["/"];
 
 /**
  * Whether a container runs the programs that its image has: nothing is mounted, uploaded or written
@@ -51,7 +54,7 @@ export function runsItsOwn(launch: LaunchInputs, run: Run): boolean {
   return !(
     appearsIn(places, PROGRAM_FOLDERS) ||
     (readsHome(launch, run) && appearsIn(places.map(ofRoot), startFiles(launch))) ||
-    (run.commands.some(runsPython) && appearsIn(places, work))
+    (run.commands.some((command) => command.some(isPython)) && appearsIn(places, work))
   );
 }
 
@@ -68,11 +71,11 @@ export const appearsIn = (places: readonly Word[], folders: readonly string[]): 
   });
 
 /** A folder's path with one slash at its end. */
-const ended = (folder: string): string => posix.normalize(`/${folder}/`).replace(/^\/+/, "/");
+const ended = (folder: string): string => posix.normalize(`/${folder}/`);
 
 /** The folders that a container may start in. */
 export const workFolders = ({ workingDir }: Pick<LaunchInputs, "workingDir">): string[] =>
-  workingDir === undefined ? WORK_FOLDERS : isText(workingDir) ? [workingDir] : ["/"];
+  workingDir === undefined ? WORK_FOLDERS : isText(workingDir) ? [workingDir] : EVERYWHERE;
 
 const absolute = (place: Word, work: readonly string[]): Word[] =>
   isText(place) && !place.startsWith("/") ? work.map((folder) => `${folder}/${place}`) : [place];
@@ -81,15 +84,15 @@ const absolute = (place: Word, work: readonly string[]): Word[] =>
 function destinations([program, ...words]: readonly Word[]): readonly Word[] {
   const name = isText(program) ? baseName(program) : "";
   if (name === "tee") return words.filter((word) => !isText(word) || !word.startsWith("-"));
-  if (!DOWNLOADS.test(name)) return [];
+  if (!DOWNLOADS.has(name) && !isPython(program)) return [];
   return words.flatMap((word, index) => {
     const [option, value] = (isText(word) && /^--(?:loc|cac)[\w-]*(?:=(.*))?$/.exec(word)) || [];
     return option === undefined ? [] : [value ?? words[index + 1] ?? SOME_WORDS];
   });
 }
 
-/** Programs whose `--local-dir` and `--cache-dir` take what they download. */
-const DOWNLOADS = /^(?:hf|huggingface-cli|modelscope|uvx|python[\d.]*)$/;
+/** Programs, beside Python's, whose `--local-dir` and `--cache-dir` take what they download. */
+const DOWNLOADS = new Set(["hf", "huggingface-cli", "modelscope", "uvx"]);
 
 /** The files that a script's redirections write to; one that no path names can't be told. */
 const redirections = (script: string): Word[] =>
@@ -105,23 +108,18 @@ function readsHome(
   { entrypoint = [], command }: LaunchInputs,
   { commands, scripts }: Run,
 ): boolean {
-  const whole = [...entrypoint, ...command].map((word) => (isText(word) ? word : "?")).join(" ");
+  const whole = [...entrypoint, ...command].map(String).join(" ");
   const homeless = ([program]: readonly Word[]) =>
     program === undefined || (isText(program) && HOMELESS.test(baseName(program)));
   return [whole, ...scripts].some((each) => SHELL_OF_USER.test(each)) || !commands.every(homeless);
 }
 
 const startFiles = ({ variables }: LaunchInputs): string[] => {
-  const home = variables.get("HOME");
-  if (home !== undefined && !isText(home)) return ["/"];
-  return ["/root", "/home/u", ...(home === undefined ? [] : [home])].flatMap((folder) =>
-    START_FILES.map((file) => `${folder}/${file}`),
-  );
+  const homes: Word[] = ["/root", "/home/u", variables.get("HOME") ?? "/root"];
+  if (!homes.every(isText)) return EVERYWHERE;
+  return homes.flatMap((folder) => START_FILES.map((file) => `${folder}/${file}`));
 };
 
 /** A place in any user's home as one of root's: which user a container has is its image's matter. */
 const ofRoot = (place: Word): Word =>
   isText(place) ? ended(place).replace(/^\/home\/[^/]+\//, "/root/") : place;
-
-const runsPython = (command: readonly Word[]): boolean =>
-  command.some((word) => isText(word) && /^python[\d.]*$/.test(baseName(word)));

@@ -162,17 +162,19 @@ export const loadsEngine = (words: readonly Word[]): boolean => startIn(words)?.
 export function behindVllm(words: readonly Word[]): readonly Word[] | undefined {
   const [program, option, module] = words;
   if (isText(program) && /(?:^|\/)vllm$/.test(program)) return words.slice(1);
-  const isModule = isText(program) && isPython(program) && option === "-m";
+  const isModule = isPython(program) && option === "-m";
   return isModule && isText(module) && COMMAND.test(module) ? words.slice(3) : undefined;
 }
 
-const isPython = (program: string): boolean => /^python[\d.]*$/.test(baseName(program));
+/** Whether a word names Python, of whichever version. */
+export const isPython = (word: Word | undefined): boolean =>
+  isText(word) && /^python[\d.]*$/.test(baseName(word));
 
 /** Whether a command is Python with a text that prints versions, and nothing else. */
 export function printsVersions([program, ...rest]: readonly Word[]): boolean {
   const [text] = rest.slice(-1);
   const options = rest.slice(0, -1);
-  if (!isText(program) || !isPython(program) || !isText(text) || !readsVersions(text)) return false;
+  if (!isPython(program) || !isText(text) || !readsVersions(text)) return false;
   return options.at(-1) === "-c" && options.slice(0, -1).every((each) => each === "-I");
 }
 
