@@ -86,7 +86,7 @@ function destinations([program, ...words]: readonly Word[]): readonly Word[] {
   if (name === "tee") return words.filter((word) => !isText(word) || !word.startsWith("-"));
   if (!DOWNLOADS.has(name) && !isPython(program)) return [];
   return words.flatMap((word, index) => {
-    const [option, value] = (isText(word) && /^--(?:loc|cac)[\w-]*(?:=(.*))?$/.exec(word)) || [];
+    const [option, value] = (isText(word) && /^--(?:loc|cac)[^=]*(?:=(.*))?/s.exec(word)) || [];
     return option === undefined ? [] : [value ?? words[index + 1] ?? SOME_WORDS];
   });
 }

@@ -66,6 +66,7 @@ describe("programs of the image's own", () => {
     ["hf download x/y --local-dir=/usr/bin", false],
     ["hf download x/y --cache-dir /usr/bin", false],
     ["hf download x/y --local-dir", false],
+    [["hf", "download", "x/y", "--local-dir=/models\n/../usr/bin"], false],
     [["hf", "download", "--local-dir", UNKNOWN], false],
     ["modelscope download --model x --local_dir /opt", false],
     ["cat /usr/bin", true],
