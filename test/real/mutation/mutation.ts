@@ -114,8 +114,11 @@ export class Mutation {
       const order = reaching.sort((a, b) => (caught.get(b.key) ?? 0) - (caught.get(a.key) ?? 0));
       const own = order.filter(({ reached }) => reached.has(mutant));
       let by = await this.caughtBy(mutant, own, this.tests);
-      if (by === undefined && this.once.has(mutant))
-        by = await this.caughtAnew(mutant, order.length > 0 ? order : wanted, isWanted);
+      if (by === undefined && this.once.has(mutant)) {
+        // A constant's mutants may meet a test that reaches no other of the file.
+        const others = own.length > 0 ? [] : wanted;
+        by = await this.caughtAnew(mutant, [...new Set([...order, ...others])], isWanted);
+      }
       if (by === undefined) survived.push(mutant);
       else caught.set(by, (caught.get(by) ?? 0) + 1);
     }
