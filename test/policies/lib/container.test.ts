@@ -31,6 +31,7 @@ describe("a container asks for GPUs", () => {
     [{ gpus: UNKNOWN }, true],
     [{ devices: [{ hostPath: "/dev/dri" }] }, false],
     [{ devices: [{ hostPath: "/dev/nvidia0" }] }, true],
+    [{ devices: [null, { hostPath: "/dev/dri", permissions: null }] }, false],
     [{ envs: ["NVIDIA_VISIBLE_DEVICES="] }, false],
     [{ envs: ["NVIDIA_VISIBLE_DEVICES=none"] }, false],
     [{ envs: ["NVIDIA_VISIBLE_DEVICES=void"] }, false],

@@ -38,6 +38,9 @@ describe("a command", () => {
     ["exec sleep 5", true],
     ["then sleep 5", true],
     ["execute sleep 5", false],
+    ["./exec sleep 5", false],
+    ["A=1 sleep 5", true],
+    ["./A=1 sleep 5", false],
     ["do exec sleep 5", true],
     ["done", true],
     ["undone", false],
@@ -65,6 +68,7 @@ describe("a command", () => {
     ["no word", [], false],
     ["a word that is not known", [UNKNOWN], false],
     ["any argument that is not known", ["ls", UNKNOWN], true],
+    ["an argument that is not known of all but one", ["guidellm", UNKNOWN], false],
     ["one argument of few that is not known", ["sleep", UNKNOWN], false],
     ["a time that is not known", ["timeout", UNKNOWN, "sleep", "5"], false],
     ["an init without a command", ["tini", "--"], true],
@@ -107,6 +111,10 @@ describe("a container", () => {
     ["has an entrypoint and asks for help", { ...runs("/start.sh"), command: ["--help"] }, false],
     ["is a shell alone", runs("bash"), true],
     ["has a server beside what is known", script("vllm serve m & sleep 1"), false],
+    ["has a script without a command", script("# vLLM's models"), false],
+    ["names a server behind what is known", runs("tee", "vllm", "serve", "m"), false],
+    ["names an engine behind what is known", runs("tee", "vllm", "bench", "latency"), false],
+    ["hands on what can't be read", runs("tee", "x; vllm serve m"), false],
     ["starts a server", runs("vllm", "serve", "m"), false],
     ["loads an engine", runs("vllm", "bench", "latency"), false],
     ["has a command that can't be read", script("eval 'vllm serve m'"), false],
@@ -140,7 +148,8 @@ describe("a container", () => {
     ...[
       ...["/bin", "/sbin", "/lib", "/lib64", "/opt", "/usr/bin", "/usr/sbin", "/usr/lib"],
       ...["/usr/lib64", "/usr/local/bin", "/usr/local/sbin", "/usr/local/lib"],
-      "/etc/ld.so.preload",
+      ...["/etc/alternatives", "/etc/ld.so.preload", "/etc/ld.so.cache", "/etc/ld.so.conf"],
+      ...["/etc/ld.so.conf.d", "/etc/profile", "/etc/profile.d", "/etc/bash.bashrc", "/etc/zsh"],
     ].map((path) => [path, false] as [string, boolean]),
   ])("with files at %s: %s", (path, isKnown) =>
     expect(idle({ ...runs("sleep", "1"), ...at("/data", path) })).toBe(isKnown),
@@ -159,6 +168,20 @@ describe("a container", () => {
     expect(idle({ ...script("ls; python3.12 -V"), ...more })).toBe(isKnown);
     expect(idle({ ...runs("sleep", "1"), ...more })).toBe(true);
   });
+
+  it.each<[string, Record<string, unknown>, boolean]>([
+    ["while true; do sleep 1; done", {}, true],
+    ["sleep 1; hf download x", {}, false],
+    ['sh -c "$X"', { envs: ["X=sleep 1"] }, true],
+    ['sh -c "$X"', { envs: ["X=bash -lc 'sleep 1'"] }, false],
+  ])("beside files of a home: %s, %o: %s", (text, more, isKnown) =>
+    expect(idle({ ...script(text), ...at("/root/.profile"), ...more })).toBe(isKnown),
+  );
+
+  it.each<[string, boolean]>([
+    ["python3.12 -V | tee -a /models/x", true],
+    ["python3.12 -V | tee -a x", false],
+  ])("with Python: %s: %s", (text, isKnown) => expect(idle(script(text))).toBe(isKnown));
 
   const cwd = at("/vllm-workspace");
   it.each<[string, Record<string, unknown>, boolean]>([

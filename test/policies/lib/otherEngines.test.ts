@@ -35,6 +35,8 @@ describe("the share that a program gives vLLM", () => {
     ["torchrun --nproc_per_node 1 -m swift.cli.rollout", ["0.9", SWIFTS]],
     ["deepspeed --x 1 -m swift.cli.rollout", ["0.9", SWIFTS]],
     ["accelerate launch -m swift.cli.rollout", ["0.9", SWIFTS]],
+    ["python3 -V swift rollout", undefined],
+    ["--x swift rollout", undefined],
     ["xaccelerate launch -m swift.cli.rollout", undefined],
     ["acceleratex launch -m swift.cli.rollout", undefined],
     ["/x --y -m swift.cli.rollout", undefined],
@@ -67,6 +69,7 @@ describe("the share that a program gives vLLM", () => {
       "guidellm run --backend kind=vllm_python,model=m",
       ["0.92", "gpu_memory_utilization of its backend"],
     ],
+    ["BACKEND=vllm_python /opt/bin/guidellm", ["0.92", "gpu_memory_utilization of its backend"]],
     ["sleep infinity", undefined],
     ["x --vllm_gpu_memory_utilization 0.4", ["0.4", "--vllm_gpu_memory_utilization"]],
     ["x -vllm-gpu-memory-utilisation 0.4", ["0.4", "-vllm-gpu-memory-utilisation"]],
@@ -94,6 +97,10 @@ describe("the share that a program gives vLLM", () => {
       "x --b_gpu_memory_utilization 0.6 gpu_memory_utilization=0.4",
       ["0.6", "--b_gpu_memory_utilization"],
     ],
+    [
+      "x --a_gpu_memory_utilization 0.6 --b_gpu_memory_utilization 0.60",
+      ["0.6", "--a_gpu_memory_utilization"],
+    ],
     ["x gpu_memory_utilization=0.9,gpu_memory_utilization=0.1", ["0.9", "gpu_memory_utilization"]],
     [
       "x gpu_memory_utilization=0.9 gpu_memory_utilization=0.1x",
@@ -115,7 +122,16 @@ describe("the share that a program gives vLLM", () => {
       read(["x", "--vllm_gpu_memory_utilization", UNKNOWN, "gpu_memory_utilization=1"]),
     ).toEqual([UNKNOWN, "--vllm_gpu_memory_utilization"]);
     expect(read(["swift", UNKNOWN, "--infer_backend", "vllm"])?.[0]).toBe("0.9");
-    expect(read(["lm_eval", "--model", "vllm", "--model_args", UNKNOWN])?.[0]).toBe(UNKNOWN);
+    expect(read(["swift", UNKNOWN, UNKNOWN, "--infer_backend", "vllm"])?.[0]).toBe("0.9");
+    const evaluates = (...more: Word[]) => read(["lm_eval", "--model", "vllm", ...more])?.[0];
+    expect(evaluates("--model_args", UNKNOWN)).toBe(UNKNOWN);
+    expect(evaluates("-a", UNKNOWN)).toBe(UNKNOWN);
+    expect(evaluates("--model_args", "pretrained=m")).toBe("0.9");
+    expect(evaluates("--model_args=pretrained=m", UNKNOWN)).toBe("0.9");
+    expect(evaluates("--x-a", UNKNOWN)).toBe("0.9");
+    expect(
+      read(["lm_eval", "--model", "vllm", "--model_args", "gpu_memory_utilization=1", SOME_WORDS]),
+    ).toEqual([UNKNOWN, "gpu_memory_utilization"]);
     expect(read(["swift", "deploy", "--infer_backend", "vllm", SOME_WORDS])).toEqual([
       UNKNOWN,
       "--vllm_gpu_memory_utilization",

@@ -65,8 +65,14 @@ describe("programs of the image's own", () => {
     ["hf download x/y --local-dir /usr/bin", false],
     ["hf download x/y --local-dir=/usr/bin", false],
     ["hf download x/y --cache-dir /usr/bin", false],
+    ["hf download x/y --local-dir=/models/y", true],
+    ["hf download x/y --local-dir bin", true],
+    ["hf download x--cache /usr/bin", true],
     ["hf download x/y --local-dir", false],
     [["hf", "download", "x/y", "--local-dir=/models\n/../usr/bin"], false],
+    ["huggingface-cli download x/y --local-dir /usr/bin", false],
+    ["uvx hf download x/y --local-dir /usr/bin", false],
+    ["curl http://x --location", true],
     [["hf", "download", "--local-dir", UNKNOWN], false],
     ["modelscope download --model x --local_dir /opt", false],
     ["cat /usr/bin", true],
@@ -77,6 +83,8 @@ describe("programs of the image's own", () => {
     ["python3 -m http.server", true],
     ["python3 -m http.server --log-level info", true],
     ["python3 -m huggingface_hub.cli.hf download x --local-dir .", false],
+    ["python3 -m huggingface_hub.cli.hf download x --local-dir y", false],
+    ["python3 -m huggingface_hub.cli.hf download x --local-dir /usr/bin", false],
   ])("%j: %s", (command, isOwn) => expect(own(command)).toBe(isOwn));
 
   it.each<[string, boolean]>([
@@ -88,6 +96,9 @@ describe("programs of the image's own", () => {
     ["ls > ~/.bashrc", false],
     ["ls > >(x)", false],
     ["ls > /dev/../usr/bin/x", false],
+    ["ls > /usr/bin/dev/null", false],
+    ["ls >&2x", false],
+    ["ls >>&2", false],
   ])("%s: %s", (script, isOwn) => expect(own("ls", {}, script)).toBe(isOwn));
 
   it.each<[string, string, string, Record<string, unknown>, boolean]>([
@@ -100,8 +111,38 @@ describe("programs of the image's own", () => {
     ["a folder beside a home", "hf download x", "/models", { envs: ["HOME=/m"] }, true],
     ["a login shell", "sleep 1", "/root/.profile", { command: ["-lc", "sleep 1"] }, false],
     ["a shell that somebody speaks to", "bash", "/root/.bashrc", { command: [] }, false],
+    ["root's home beside that", "hf download x", "/root/.curlrc", { envs: ["HOME=/m"] }, false],
+    ["Python's own folder beside the homes", "hf download x", "/.local", {}, true],
+    [
+      "a home that isn't known",
+      "hf download x",
+      "/models",
+      { environment: { HOME: UNKNOWN } },
+      false,
+    ],
+    [
+      "a home below another",
+      "hf download x",
+      "/m/home/me/.curlrc",
+      { envs: ["HOME=/m/home/me"] },
+      false,
+    ],
+    ["a program called nearly like one that reads none", "tailscale up", "/root", {}, false],
+    ["another", "unset x", "/root", {}, false],
     ["a shell with a script alone", "sleep 1", "/root/.bashrc", {}, true],
   ])("beside files of a home: %s", (_, command, path, props, isOwn) =>
     expect(own(command, { ...mounts(path), ...props })).toBe(isOwn),
   );
+
+  it.each([
+    ...[".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshenv"],
+    ...[".curlrc", ".local", ".pip", ".config/curlrc", ".config/pip", ".config/uv"],
+  ])("beside a home's %s", (file) =>
+    expect(own("hf download x", mounts(`/root/${file}`))).toBe(false),
+  );
+
+  it("beside files of a home: a command that isn't known, and none", () => {
+    expect(own([UNKNOWN], mounts("/root"))).toBe(false);
+    expect(own([], mounts("/root"))).toBe(true);
+  });
 });

@@ -87,6 +87,7 @@ describe("a coding client at instance A", () => {
     const machine = (props: Settings) =>
       declared(TYPE.machine, "dgx", { machine: "dgx", ...props });
     const agent = { client: "agent", coding: true, server: "instance-a", tiers: { model: "m" } };
+    const atB = { ...agent, server: "b", serverKind: "inference-server" };
     const none = { hostInstance: { toolParser: "none" } };
     expect(said("tool-calling", [machine({ clients: [agent], ...none })]).join()).toMatch(
       /^refused: agent on dgx would use .*\(`clients\.agent\.server`\)/,
@@ -104,6 +105,7 @@ describe("a coding client at instance A", () => {
       { clients: [agent], hostInstance: UNKNOWN_TEXT },
       { clients: [agent], hostInstance: { toolParser: UNKNOWN_TEXT, keyVariable: UNKNOWN_TEXT } },
       { clients: [{ ...agent, via: "bridge", tiers: UNKNOWN_TEXT }], hostInstance: {} },
+      { clients: [{ ...atB, tiers: { a: "org/m" }, names: [UNKNOWN_TEXT, "org/m"] }] },
     ])
       for (const rule of ["tool-calling", "served-model-name", "client-server"])
         expect(said(rule, [machine(props)]), rule).toEqual([]);

@@ -369,7 +369,10 @@ it("a machine that is known by a record alone shares its computer, too", () => {
     urn: "urn:here",
   };
   const seen = (...resources: DeclaredResource[]) =>
-    onComputers(resources).map(({ machine: named, component }) => [named, component?.name]);
+    onComputers(resources).map(({ machine: named, component }) => [
+      named,
+      component?.name ?? component,
+    ]);
   expect(seen(machine("one", []), here, ...on("two", "c"))).toEqual([["one and two", "one"]]);
   expect(seen(here, ...on("two", "c"), ...on("three", "d"))).toEqual([
     ["two and three", undefined],
