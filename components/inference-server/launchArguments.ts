@@ -56,7 +56,7 @@ export function launchArguments(
     ...value("--speculative-config", speculativeConfig(server)),
     ...adapterArguments(server),
     ...value("--allowed-origins", JSON.stringify(server.allowedOrigins)),
-    ...(rank === undefined ? [] : rankArguments(server, rank)),
+    ...(rank === undefined ? [] : rankArguments(rank)),
     ...server.extraArgs,
   ];
 }

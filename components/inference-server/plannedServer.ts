@@ -214,10 +214,11 @@ function serverContainer(
     healthcheck: {
       // curl is part of the image; the port is the server's own, inside the container.
       test: ["CMD", "curl", "-fsS", "-o", "/dev/null", healthUrl(serve, rank)],
-      intervalSeconds: server.healthcheck.intervalSeconds,
-      timeoutSeconds: server.healthcheck.timeoutSeconds,
-      startPeriodSeconds: server.healthcheck.startPeriodMinutes * 60,
-      retries: server.healthcheck.retries,
+      intervalSeconds: 15,
+      timeoutSeconds: 5,
+      // A first start compiles kernels for 10 to 15 minutes after loading.
+      startPeriodSeconds: 45 * 60,
+      retries: 8,
     },
     ulimits: [
       { name: "memlock", soft: server.lockedMemoryBytes, hard: server.lockedMemoryBytes },
@@ -292,7 +293,8 @@ function environment(
     TRITON_CACHE_DIR: `${INSIDE.jitCache}/triton`,
     VLLM_CACHE_ROOT: `${INSIDE.jitCache}/vllm`,
     VLLM_ENGINE_READY_TIMEOUT_S,
-    VLLM_USE_FLASHINFER_MOE_FP4: server.flashinferMoeFp4 ? "1" : "0",
+    // The specification asks for it; vLLM dropped it in 0.24, and `moeBackend` does what it meant.
+    VLLM_USE_FLASHINFER_MOE_FP4: "0",
   };
   return inNameOrder({ ...ours, ...server.environment });
 }

@@ -46,18 +46,18 @@ export function rankOn(
 /** Address on the link at which a server's ranks, its API and its health are: the head's. */
 export const headAddress = ({ nodes: [head] }: Pick<Rank, "nodes">): string => head?.address ?? "";
 
+/** How long ranks wait for each other at a start: as long as one may take to load. */
+const MEETING_SECONDS = 1800;
+
 /** Returns the arguments that a rank gets beside those that every server has. */
-export const rankArguments = (
-  { distributedTimeoutSeconds }: InferenceServerSettings,
-  rank: RankPlace,
-): string[] =>
+export const rankArguments = (rank: RankPlace): string[] =>
   [
     ["--nnodes", String(rank.nodes.length)],
     ["--node-rank", String(rank.index)],
     rank.index === 0 ? [] : ["--headless"],
     ["--master-addr", headAddress(rank)],
     ["--master-port", String(rank.masterPort)],
-    ["--distributed-timeout-seconds", String(distributedTimeoutSeconds)],
+    ["--distributed-timeout-seconds", String(MEETING_SECONDS)],
   ].flat();
 
 /** Variables of a rank that may be set otherwise. */

@@ -89,8 +89,14 @@ const unitName = (machine: string): string => `local-serving-${machine}-on-deman
 /** Name of the resource of a machine's llama-swap. */
 export const onDemandResource = (machine: string): string => `${machine}-on-demand`;
 
+/**
+ * Starts within an hour above which `status` warns: each takes minutes, and it isn't known how much
+ * memory many of them leave occupied on a DGX Spark.
+ */
+const SWAPS_PER_HOUR = 12;
+
 function facts(
-  { program, startWithinMinutes, retryAfterMinutes, swapsPerHour }: OnDemandSettings,
+  { program, startWithinMinutes, retryAfterMinutes }: OnDemandSettings,
   { machine, folder }: OnDemandContext,
 ) {
   const { version, from, sha256 } = program;
@@ -100,7 +106,7 @@ function facts(
     program: { version, from, path: `${folder}/on-demand/llama-swap`, ...defined({ sha256 }) },
     startWithinMinutes,
     retryAfterMinutes,
-    swapsPerHour,
+    swapsPerHour: SWAPS_PER_HOUR,
   };
 }
 

@@ -75,9 +75,6 @@ export const onDemand = strictObject({
   retryAfterMinutes: usual(10, count(1, 1440)).describe(
     "Minutes after a failed start during which the server isn't tried again and no other server is stopped for it.",
   ),
-  swapsPerHour: usual(12, count(1, 120)).describe(
-    "`serving doctor` and `serving status` warn above this many starts on request within an hour: each takes minutes, and it isn't known how much memory many of them leave occupied on a DGX Spark.",
-  ),
 }).describe(
   "Starts servers with `start: onRequest` when their model is asked for, after stopping servers that leave them no room (guide: models on demand). Left out: only `serving start` starts them.",
 );

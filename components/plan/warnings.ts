@@ -130,9 +130,7 @@ function serverWarnings(
   )
     warn(
       "inert-variable",
-      server.flashinferMoeFp4
-        ? `\`flashinferMoeFp4\` does nothing in vLLM ${version}: its variable was removed in ${FP4_VARIABLE_GONE}. Delete it; \`moeBackend\` chooses the kernels.`
-        : `\`moeBackend\` is not set, so vLLM ${version} chooses the kernels itself. If the model is a mixture of experts in NVFP4, set \`moeBackend: marlin\`, the sound choice on a GB10. Other models need nothing.`,
+      `\`moeBackend\` is not set, so vLLM ${version} chooses the kernels itself. If the model is a mixture of experts in NVFP4, set \`moeBackend: marlin\`, the sound choice on a GB10. Other models need nothing.`,
     );
   if (server.tools.parser === "qwen3_xml" && hasOneQwenParser(version))
     warn(

@@ -43,19 +43,6 @@ const speculative = strictObject({
   "`--speculative-config`: draft tokens, which speed up a single stream and cost KV cache.",
 );
 
-const healthcheck = strictObject({
-  startPeriodMinutes: usual(45, count(15, 240)).describe(
-    "Minutes during which a failing health check does not count. A first start compiles kernels for 10 to 15 minutes after loading.",
-  ),
-  intervalSeconds: usual(15, count(1, 600)).describe("Seconds between two checks."),
-  timeoutSeconds: usual(5, count(1, 600)).describe("Seconds that a check may take."),
-  retries: usual(8, count(1, 20)).describe(
-    "Failed checks in a row before the container is unhealthy.",
-  ),
-})
-  .prefault({})
-  .describe("Container health check on /health.");
-
 /** One vLLM server in a container ("instance B"), as in the stack file. */
 export const inferenceServer = strictObject(
   {
@@ -115,9 +102,6 @@ export const inferenceServer = strictObject(
     masterPort: usual(29_501, count(1024, 65_534)).describe(
       "`--master-port`: port on the link by which the ranks of a server with `nodes` find each other. Their start gates use the next one.",
     ),
-    distributedTimeoutSeconds: usual(1800, count(10, 86_400)).describe(
-      "`--distributed-timeout-seconds`: how long the ranks of a server with `nodes` wait for each other at a start.",
-    ),
     trustRemoteCode: usual(false, z.boolean()).describe(
       "`--trust-remote-code`: runs code that comes with the model. Only for a model you trust.",
     ),
@@ -147,9 +131,6 @@ export const inferenceServer = strictObject(
         "`--allowed-origins`: web pages that may call the server from a browser, by origin. Always passed, since vLLM's own default changes with its version and lets any page call a server that checks no key. Programs other than browsers are not affected.",
       )
       .meta({ examples: [["http://localhost:3000"]] }),
-    flashinferMoeFp4: usual(false, z.boolean()).describe(
-      "VLLM_USE_FLASHINFER_MOE_FP4: the FP4 mixture-of-experts fast path, set to 0 when false. vLLM dropped the variable in 0.24; since then `moeBackend` does this.",
-    ),
     compileJobs: usual(2, count(1, 20)).describe(
       "MAX_JOBS and NINJA_JOBS: compile processes at once. About 8 of them beside loaded weights end in exit 137 (killed).",
     ),
@@ -167,7 +148,6 @@ export const inferenceServer = strictObject(
     ),
     measured: measured.optional(),
     measuredSpeeds: measuredSpeeds.optional(),
-    healthcheck,
     lockedMemoryBytes: usual(-1, count(-1)).describe(
       "Limit on locked memory (ulimit memlock) in bytes; -1 is unlimited, as the published recipes for this machine have it. A daemon that may not raise its own limit needs a smaller one.",
     ),

@@ -137,7 +137,6 @@ function holdsKey(json: string | undefined, key: string): boolean {
  */
 const VARIABLES_WITH_SETTING: readonly { readonly name: RegExp; readonly instead: string }[] = [
   { name: /^(MAX_JOBS|NINJA_JOBS)$/, instead: "use `compileJobs`" },
-  { name: /^VLLM_USE_FLASHINFER_MOE_FP4$/, instead: "use `flashinferMoeFp4`" },
   {
     name: /^(HF_TOKEN|HF_TOKEN_PATH|HUGGING_FACE_HUB_TOKEN|HUGGINGFACE_HUB_TOKEN)$/,
     instead: "use `huggingFaceTokenVariable`, by which the token reaches the server as a file",

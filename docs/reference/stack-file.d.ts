@@ -127,8 +127,6 @@ export interface MachineSettings {
     readonly pipelineParallelSize?: number;
     /** `--master-port`: port on the link by which the ranks of a server with `nodes` find each other. Their start gates use the next one. Default: `29501`. */
     readonly masterPort?: number;
-    /** `--distributed-timeout-seconds`: how long the ranks of a server with `nodes` wait for each other at a start. Default: `1800`. */
-    readonly distributedTimeoutSeconds?: number;
     /** `--trust-remote-code`: runs code that comes with the model. Only for a model you trust. Default: `false`. */
     readonly trustRemoteCode?: boolean;
     /** `--enable-chunked-prefill`. Default: `true`. */
@@ -197,8 +195,6 @@ export interface MachineSettings {
     }>;
     /** `--allowed-origins`: web pages that may call the server from a browser, by origin. Always passed, since vLLM's own default changes with its version and lets any page call a server that checks no key. Programs other than browsers are not affected. Default: `[]`. */
     readonly allowedOrigins?: ReadonlyArray<string>;
-    /** VLLM_USE_FLASHINFER_MOE_FP4: the FP4 mixture-of-experts fast path, set to 0 when false. vLLM dropped the variable in 0.24; since then `moeBackend` does this. Default: `false`. */
-    readonly flashinferMoeFp4?: boolean;
     /** MAX_JOBS and NINJA_JOBS: compile processes at once. About 8 of them beside loaded weights end in exit 137 (killed). Default: `2`. */
     readonly compileJobs?: number;
     /** Further environment variables. No secrets: values are shown in the plan and kept in the state. A variable that has a setting of its own is refused here. */
@@ -233,17 +229,6 @@ export interface MachineSettings {
       /** Image that was measured, by its digest. With another image the record no longer counts. */
       readonly image: string;
     };
-    /** Container health check on /health. */
-    readonly healthcheck?: {
-      /** Minutes during which a failing health check does not count. A first start compiles kernels for 10 to 15 minutes after loading. Default: `45`. */
-      readonly startPeriodMinutes?: number;
-      /** Seconds between two checks. Default: `15`. */
-      readonly intervalSeconds?: number;
-      /** Seconds that a check may take. Default: `5`. */
-      readonly timeoutSeconds?: number;
-      /** Failed checks in a row before the container is unhealthy. Default: `8`. */
-      readonly retries?: number;
-    };
     /** Limit on locked memory (ulimit memlock) in bytes; -1 is unlimited, as the published recipes for this machine have it. A daemon that may not raise its own limit needs a smaller one. Default: `-1`. */
     readonly lockedMemoryBytes?: number;
     /** Seconds that the server gets to stop before it is killed. Default: `60`. */
@@ -274,8 +259,6 @@ export interface MachineSettings {
     readonly startWithinMinutes?: number;
     /** Minutes after a failed start during which the server isn't tried again and no other server is stopped for it. Default: `10`. */
     readonly retryAfterMinutes?: number;
-    /** `serving doctor` and `serving status` warn above this many starts on request within an hour: each takes minutes, and it isn't known how much memory many of them leave occupied on a DGX Spark. Default: `12`. */
-    readonly swapsPerHour?: number;
   };
   /** The simple model server (Ollama): on the host, inside the chat UI's container, or none. Default: `{"mode":"none"}`. */
   readonly simpleServer?: {
@@ -289,8 +272,6 @@ export interface MachineSettings {
     readonly modelsDirectory?: string;
     /** User that the service runs as; Ollama's installer creates `ollama`. Default: `"ollama"`. */
     readonly serviceUser?: string;
-    /** systemd unit of the service. Default: `"ollama.service"`. */
-    readonly unit?: string;
     /** Directory of systemd's local configuration. Default: `"/etc/systemd/system"`. */
     readonly systemdDirectory?: string;
     /** OLLAMA_MAX_LOADED_MODELS: models in memory at once. Ollama's own default is 3 per GPU, whatever else runs. Default: `1`. */

@@ -289,7 +289,7 @@ function onDemandLines({
 }: OnDemandStatus): string[] {
   if (problem !== null) return [];
   const starts = `${swaps} ${swaps === 1 ? "start" : "starts"} in the last hour`;
-  const many = swaps > most ? styled("red", ` (above swapsPerHour: ${most})`) : "";
+  const many = swaps > most ? styled("red", ` (more than ${most})`) : "";
   const now = running.length === 0 ? "nothing runs" : `${running.join(", ")} now`;
   return [
     `  on demand: ${now}; ${starts}${many}`,

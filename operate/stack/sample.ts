@@ -3,7 +3,7 @@ import { readTextFile } from "../../faults/textFile";
 import { sha256 } from "../../machines/shell";
 
 /** Hash of the stack file that a clone holds, Pulumi.dgx.yaml, as it comes. */
-export const SAMPLE = "af1552c6186f5b3e160cbdcb23d6d838391cdbca6fd26f1a82f6c7f2258a7240";
+export const SAMPLE = "979c8d07e4297b8f83b370872c4960e0a91714483061c4e54d7bc9fe7eda00ef";
 
 /** Whether a stack file is that sample. Once anybody has changed it, Pulumi included, it is theirs. */
 export const isSample = (file: string): boolean =>

@@ -261,12 +261,8 @@ describe("a plan", () => {
       plan(stack({}, server), evidence).warnings.flatMap(({ code, message }) =>
         code === "inert-variable" ? [message] : [],
       );
-    // The program sets the variable itself: only who wrote the setting has something to delete.
     expect(kernels({})).toEqual([
       "b: `moeBackend` is not set, so vLLM 0.30.0 chooses the kernels itself. If the model is a mixture of experts in NVFP4, set `moeBackend: marlin`, the sound choice on a GB10. Other models need nothing.",
-    ]);
-    expect(kernels({ flashinferMoeFp4: true })).toEqual([
-      "b: `flashinferMoeFp4` does nothing in vLLM 0.30.0: its variable was removed in 0.24.0. Delete it; `moeBackend` chooses the kernels.",
     ]);
     expect(kernels({ moeBackend: "marlin" })).toEqual([]);
   });

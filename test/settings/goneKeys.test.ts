@@ -1,7 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { parseStackFile } from "../../components/settings/load";
+import { faultsFrom } from "../fixtures/faults";
 import { STACK_TEXT } from "../operate/doctor/stack";
+
+/** The stack file with another line below its server. */
+const ofServer = (line: string) =>
+  STACK_TEXT.replace("          maxNumSeqs: 16\n", `          maxNumSeqs: 16\n          ${line}\n`);
+
+const ollama = (more: string) =>
+  STACK_TEXT.replace(
+    "      instanceA:",
+    `      simpleServer: { mode: host${more} }\n      instanceA:`,
+  );
 
 const parsed = (text: string) => parseStackFile("Pulumi.dgx.yaml", text);
 const planned = (text: string) => plan(parsed(text), { home: "/home/me" });
@@ -26,10 +37,40 @@ describe("a key of an earlier release that changes nothing", () => {
       onDemand(""),
       "`onDemand.measuredSwaps` is gone and does nothing: delete it. `serving status` shows MemAvailable: compare it before and after some starts.",
     ],
+    [
+      onDemand(", swapsPerHour: 30"),
+      onDemand(""),
+      "`onDemand.swapsPerHour` is gone and does nothing: delete it. `serving status` marks more than 12 starts in an hour.",
+    ],
+    [
+      ofServer("flashinferMoeFp4: false"),
+      STACK_TEXT,
+      "`inferenceServers.b.flashinferMoeFp4` is gone and does nothing: delete it. vLLM ignores the variable since 0.24: `moeBackend` chooses the kernels.",
+    ],
+    [
+      ofServer("flashinferMoeFp4: true"),
+      ofServer('environment: { VLLM_USE_FLASHINFER_MOE_FP4: "1" }'),
+      "`inferenceServers.b.flashinferMoeFp4: true` is read as `environment.VLLM_USE_FLASHINFER_MOE_FP4: 1`: write that. vLLM ignores the variable since 0.24: `moeBackend` chooses the kernels.",
+    ],
+    [
+      ofServer("healthcheck: { startPeriodMinutes: 45, retries: 8 }"),
+      STACK_TEXT,
+      "`inferenceServers.b.healthcheck` is gone and does nothing: delete it. Docker checks each server in the same way.",
+    ],
+    [
+      ofServer("distributedTimeoutSeconds: 1800"),
+      STACK_TEXT,
+      "`inferenceServers.b.distributedTimeoutSeconds` is gone and does nothing: delete it. The ranks of a server wait 1800 s for each other.",
+    ],
+    [
+      ollama(", unit: ollama.service"),
+      ollama(""),
+      "`simpleServer.unit` is gone and does nothing: delete it. Ollama's unit is called as its installer calls it.",
+    ],
     ...["geforce", "strix-halo", "none"].map((device): [string, string, string] => [
       bare(device),
       bare("other"),
-      `\`device: ${device}\` is read as \`other\`: write that. No vLLM is planned on such machines, so they need no names of their own.`,
+      `\`device: ${device}\` is read as \`device: other\`: write that. No vLLM is planned on such machines, so they need no names of their own.`,
     ]),
   ])("is read, and answered by a note of the plan", (text, today, message) => {
     expect(notesOf(text)).toEqual([{ machine: "dgx", code: "setting-gone", message, note: true }]);
@@ -39,5 +80,34 @@ describe("a key of an earlier release that changes nothing", () => {
   it("is not there by itself", () => {
     expect(notesOf(STACK_TEXT)).toEqual([]);
     expect(() => parsed(onDemand(", measured: {}"))).toThrow("Unknown key `measured`");
+  });
+});
+
+describe("a key of an earlier release whose value would change the machine", () => {
+  it.each([
+    [
+      ofServer("healthcheck: { startPeriodMinutes: 90 }"),
+      'dgx.inferenceServers.b.healthcheck: `healthcheck` is gone, and was {"startPeriodMinutes":45,"intervalSeconds":15,"timeoutSeconds":5,"retries":8} where it was left out. Docker checks each server in the same way.',
+    ],
+    [
+      ofServer("distributedTimeoutSeconds: 600"),
+      "dgx.inferenceServers.b.distributedTimeoutSeconds: `distributedTimeoutSeconds` is gone, and was 1800 where it was left out. The ranks of a server wait 1800 s for each other.",
+    ],
+    [
+      ofServer("flashinferMoeFp4: maybe"),
+      "dgx.inferenceServers.b.flashinferMoeFp4: `flashinferMoeFp4` is gone, and was false where it was left out. vLLM ignores the variable since 0.24: `moeBackend` chooses the kernels.",
+    ],
+    [
+      ollama(", unit: mine.service"),
+      'dgx.simpleServer.unit: `unit` is gone, and was "ollama.service" where it was left out. Ollama\'s unit is called as its installer calls it.',
+    ],
+  ])("is a fault at its line, with every other", (text, said) => {
+    const both = text.replace("maxModelLen: 262144", "maxModelLen: 0");
+    const faults = faultsFrom(() => parsed(both));
+    expect(faults).toHaveLength(2);
+    expect(faults[0]).toMatchObject({ code: "gone_key", line: expect.any(Number) });
+    expect(`${faults[0]?.path}: ${faults[0]?.message}`).toBe(
+      `machines.${said} Delete it: the next \`serving up\` changes what it was for.`,
+    );
   });
 });

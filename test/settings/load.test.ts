@@ -56,7 +56,6 @@ describe("the default stack file", () => {
       chunkedPrefill: true,
       prefixCaching: true,
       tools: { autoChoice: true, parser: "auto" },
-      flashinferMoeFp4: false,
       moeBackend: "marlin",
       compileJobs: 2,
       image:

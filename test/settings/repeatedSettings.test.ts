@@ -111,7 +111,6 @@ describe("faults of a stack file", () => {
   it.each([
     ["MAX_JOBS", "use `compileJobs`"],
     ["NINJA_JOBS", "use `compileJobs`"],
-    ["VLLM_USE_FLASHINFER_MOE_FP4", "use `flashinferMoeFp4`"],
     ["HF_TOKEN", "use `huggingFaceTokenVariable`, by which the token reaches the server as a file"],
     [
       "HF_TOKEN_PATH",

@@ -13,7 +13,7 @@ const FP4_VARIABLE = sign(
  * file that isn't known.
  */
 const needsBackend = ({ server: { settings } }: Told) =>
-  settings !== undefined && settings.moeBackend === undefined && !settings.flashinferMoeFp4;
+  settings !== undefined && settings.moeBackend === undefined;
 
 export const environment: readonly Row[] = [
   {

@@ -81,8 +81,7 @@ function settingOf(name: string, given: string): ServerValue[] | undefined {
     const jobs = inferenceServer.shape.compileJobs.safeParse(Number(given));
     return jobs.success ? [value(["compileJobs"], jobs.data)] : undefined;
   }
-  if (name !== "VLLM_USE_FLASHINFER_MOE_FP4") return undefined;
-  return given === "1" ? [value(["flashinferMoeFp4"], true)] : [];
+  return name === "VLLM_USE_FLASHINFER_MOE_FP4" ? [] : undefined;
 }
 
 /** Why a variable can't be in a server's environment. */

@@ -144,7 +144,6 @@ describe("DeepSeek-V4-Flash-0731 on two linked machines", () => {
         prefixCaching: true,
         tools: { autoChoice: true, parser: "deepseek_v4" },
         reasoningParser: "deepseek_v4",
-        flashinferMoeFp4: false,
         moeBackend: "b12x",
         attentionBackend: "B12X_MLA_SPARSE",
         loadFormat: "instanttensor",
