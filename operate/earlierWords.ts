@@ -16,6 +16,8 @@ const TODAY: ReadonlyMap<string, readonly string[]> = new Map([
 /** A command line with the words of today for those of an earlier release. */
 export function todaysWords(typed: readonly string[]): readonly string[] {
   const [first = "", ...rest] = typed;
+  // Alone it was the program's, with a name an image's.
+  if (first === "upgrade" && /^[^-]/.test(rest[0] ?? "")) return ["pin", "--newer", ...rest];
   if (first === "help") return [first, ...todaysWords(rest).slice(0, 1)];
   const decided = rest.find((option) => TODAY.has(`${first} ${option}`));
   const today = TODAY.get(decided === undefined ? first : `${first} ${decided}`);

@@ -30,7 +30,7 @@ import { workerKey } from "../planned/rank";
 import { endpointOf, type Reach } from "../planned/reach";
 import { dataOf } from "../planned/schema/dataOf";
 import { hostInstanceSchema } from "../planned/schema/onHost";
-import { goneKeyNotes } from "../settings/goneKeys";
+import { goneKeyWarnings } from "../settings/goneKeys";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { machineFault, sourceOfSettings } from "../settings/places";
@@ -85,7 +85,7 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
   if (faults.length > 0) throw new FaultyInput(sourceOfSettings(settings), faults);
   const marked = (warning: Warning): Warning =>
     NOTES.has(warning.code) ? { ...warning, note: true } : warning;
-  const warnings = [...planned.flatMap((each) => each.warnings), ...goneKeyNotes(settings)];
+  const warnings = [...planned.flatMap((each) => each.warnings), ...goneKeyWarnings(settings)];
   return { machines, warnings: warnings.map(marked) };
 }
 

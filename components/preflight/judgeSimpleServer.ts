@@ -70,8 +70,8 @@ function installationFault(
   facts: SimpleServerFacts,
 ): Fault {
   if (facts.unitFound === false) {
-    const message = `systemd has no unit ${unit}: is Ollama installed? Install it as https://ollama.com/download says, or set \`mode: none\`.`;
-    return [message, "simpleServer.mode"];
+    const message = `systemd has no unit ${unit}: is Ollama installed? Install it as https://ollama.com/download says, correct \`simpleServer.unit\`, or set \`mode: none\`.`;
+    return [message, "simpleServer.unit"];
   }
   if (facts.account !== undefined) return undefined;
   const message = `There is no user ${serviceUser}: set \`simpleServer.serviceUser\` to the \`User=\` of ${unit}.`;

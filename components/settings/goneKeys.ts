@@ -1,7 +1,6 @@
 import { defined } from "../../faults/defined";
-import { dotted, errorAt, type Fault } from "../../faults/fault";
+import { dotted } from "../../faults/fault";
 import { isRecord, type JsonObject, objectOr } from "../../faults/json";
-import type { SourceDocument } from "../../faults/yamlDocument";
 import { EARLIER_DEVICES, OTHER_DEVICE } from "../../machines/devices/devices";
 import type { Warning } from "../planned/facts";
 import type { StackSettings } from "./stackSettings";
@@ -16,8 +15,8 @@ interface GoneKey {
   /** What took its place, as a sentence. */
   readonly instead: string;
   /**
-   * What it was where it was left out: another value would change the machine, so that is a fault.
-   * Without this key no value changes anything.
+   * What it was where it was left out, as it is now: another value makes the next update replace the
+   * server. Without this key no value changes anything.
    */
   readonly usual?: unknown;
   /**
@@ -45,7 +44,6 @@ const GONE: readonly GoneKey[] = [
   },
   {
     path: [...OF_A_SERVER, "flashinferMoeFp4"],
-    usual: false,
     reads: (value) =>
       value === true
         ? { path: ["environment", "VLLM_USE_FLASHINFER_MOE_FP4"], value: "1" }
@@ -61,11 +59,6 @@ const GONE: readonly GoneKey[] = [
     path: [...OF_A_SERVER, "distributedTimeoutSeconds"],
     usual: 1800,
     instead: "The ranks of a server wait 1800 s for each other.",
-  },
-  {
-    path: ["simpleServer", "unit"],
-    usual: "ollama.service",
-    instead: "Ollama's unit is called as its installer calls it.",
   },
 ];
 
@@ -140,24 +133,6 @@ const isUsual = (written: unknown, usual: unknown): boolean =>
       Object.entries(written).every(([key, value]) => isUsual(value, usual[key]))
     : written === usual;
 
-/** A fault for each key whose value would change the machine. */
-export const goneKeyFaults = (
-  found: readonly Found[],
-  document: SourceDocument | undefined,
-): Fault[] =>
-  found.flatMap(({ path, value, moved, gone: { usual, instead } }) =>
-    moved !== undefined || usual === undefined || isUsual(value, usual)
-      ? []
-      : [
-          errorAt(
-            dotted(path),
-            "gone_key",
-            `\`${path.at(-1)}\` is gone, and was ${JSON.stringify(usual)} where it was left out. ${instead} Delete it: the next \`serving up\` changes what it was for.`,
-            document?.locate(path, "key"),
-          ),
-        ],
-  );
-
 const goneKeys = new WeakMap<StackSettings, readonly Found[]>();
 
 /** Keeps what was taken out of settings, so that a plan of them can tell of it. */
@@ -165,12 +140,20 @@ export function rememberGoneKeys(settings: StackSettings, found: readonly Found[
   goneKeys.set(settings, found);
 }
 
-/** What is said of keys and values that are gone and change nothing. */
-export const goneKeyNotes = (settings: StackSettings): Warning[] =>
+/** What is said of keys and values that are gone: a note where they change nothing. */
+export const goneKeyWarnings = (settings: StackSettings): Warning[] =>
   (goneKeys.get(settings) ?? []).map(({ path: [, machine = "", ...path], value, moved, gone }) => {
-    const said =
-      moved === undefined
-        ? `\`${dotted(path)}\` is gone and does nothing: delete it.`
-        : `\`${dotted(path)}: ${value}\` is read as \`${dotted(moved.path)}: ${moved.value}\`: write that.`;
-    return { machine, code: "setting-gone", message: `${said} ${gone.instead}` };
+    const { usual, instead } = gone;
+    const key = dotted(path);
+    if (moved !== undefined) {
+      const wanted = `\`${dotted(moved.path)}: ${moved.value}\``;
+      const message = `\`${key}: ${value}\` is read as ${wanted}: write that. ${instead}`;
+      return { machine, code: "setting-gone", message };
+    }
+    if (usual === undefined || isUsual(value, usual)) {
+      const message = `\`${key}\` is gone and does nothing: delete it. ${instead}`;
+      return { machine, code: "setting-gone", message };
+    }
+    const message = `\`${key}\` is gone, so the next \`serving up\` replaces the server: delete it. ${instead}`;
+    return { machine, code: "setting-dropped", message };
   });

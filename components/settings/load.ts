@@ -8,7 +8,7 @@ import { parseYaml, readYamlFile, type SourceDocument } from "../../faults/yamlD
 import { STACK_FILE_VARIABLE } from "../../machines/update/variables";
 import { AN_OPTION, isProto, PROTO } from "../fields/fields";
 import { crossFaults } from "./crossFaults";
-import { goneKeyFaults, rememberGoneKeys, takeGoneKeys } from "./goneKeys";
+import { rememberGoneKeys, takeGoneKeys } from "./goneKeys";
 import { rememberDocument } from "./places";
 import { sizeFaults } from "./sizeFaults";
 import { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";
@@ -164,7 +164,6 @@ export function parseSettings(
     : faultsOnce(stackSettings, gone.kept, result.error.issues, document);
   const found = [
     ...earlier,
-    ...goneKeyFaults(gone.found, document),
     ...(proto === undefined
       ? []
       : [errorAt(dotted(proto), "unknown_key", PROTO, document?.locate(proto, "key"))]),

@@ -48,15 +48,12 @@ export function plannedSimpleServer(
   return { ...common, detail: { mode, models }, inside: "chat-ui", files: [] };
 }
 
-/** The unit that Ollama's installer makes. */
-const UNIT = "ollama.service";
-
 function onTheHost(
   machineName: string,
   server: HostSimpleServerSettings,
   { elevate }: SimpleServerBlocks,
 ) {
-  const { port, listen, systemdDirectory } = server;
+  const { unit, port, listen, systemdDirectory } = server;
   const reach: Reach = {
     key: "simple-server",
     name: "simple server (Ollama)",
@@ -71,20 +68,20 @@ function onTheHost(
     resource: `${machineName}-simple-server-drop-in`,
     partOf: `${machineName}-simple-server`,
     purpose: "Environment of Ollama, for its systemd unit.",
-    path: dropInPath(systemdDirectory, UNIT),
+    path: dropInPath(systemdDirectory, unit),
     mode: "0644",
     text: dropInText(environment),
   };
   const { toolCalls, ...settings } = server;
   // Left out where nothing is recorded, so that the applied plan of such a machine stays the same.
   const recorded = Object.keys(toolCalls).length === 0 ? {} : { toolCalls };
-  const given = { ...settings, ...recorded, unit: UNIT, baseUrl, environment, dropIn };
+  const given = { ...settings, ...recorded, baseUrl, environment, dropIn };
   const detail = dataOf(hostSimpleServerSchema, given);
   return {
     detail,
     files: [dropIn],
     reach,
-    commands: elevate === "none" ? commandsByHand(dropIn) : [],
+    commands: elevate === "none" ? commandsByHand(dropIn, unit) : [],
   };
 }
 
@@ -92,13 +89,13 @@ function onTheHost(
  * Returns commands that can be copied as they are. None has a here-document, which an indented copy
  * would break.
  */
-function commandsByHand(dropIn: PlannedFile<FileRole>): string[] {
+function commandsByHand(dropIn: PlannedFile<FileRole>, unit: string): string[] {
   const folder = dropIn.path.slice(0, dropIn.path.lastIndexOf("/"));
   const lines = dropIn.text.trimEnd().split("\n");
   return [
     shellWords(["sudo", "install", "-d", "-m", "0755", folder]),
     `${shellWords(["printf", "%s\\n", ...lines])} | ${shellWords(["sudo", "tee", dropIn.path])} >/dev/null`,
-    `sudo systemctl daemon-reload && ${shellWords(["sudo", "systemctl", "restart", UNIT])}`,
+    `sudo systemctl daemon-reload && ${shellWords(["sudo", "systemctl", "restart", unit])}`,
   ];
 }
 

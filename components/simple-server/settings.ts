@@ -85,6 +85,10 @@ const onTheHost = strictObject({
     "ollama",
     textMatching(/^[a-z_][a-z0-9_-]*$/, "Expected a user name"),
   ).describe("User that the service runs as; Ollama's installer creates `ollama`."),
+  unit: usual(
+    "ollama.service",
+    textMatching(/^[\w@:.][\w@:.-]*\.service$/, "Expected a unit such as ollama.service"),
+  ).describe("systemd unit of the service."),
   systemdDirectory: usual(
     "/etc/systemd/system",
     hostPath(/^\//, "Expected an absolute path"),

@@ -272,6 +272,8 @@ export interface MachineSettings {
     readonly modelsDirectory?: string;
     /** User that the service runs as; Ollama's installer creates `ollama`. Default: `"ollama"`. */
     readonly serviceUser?: string;
+    /** systemd unit of the service. Default: `"ollama.service"`. */
+    readonly unit?: string;
     /** Directory of systemd's local configuration. Default: `"/etc/systemd/system"`. */
     readonly systemdDirectory?: string;
     /** OLLAMA_MAX_LOADED_MODELS: models in memory at once. Ollama's own default is 3 per GPU, whatever else runs. Default: `1`. */

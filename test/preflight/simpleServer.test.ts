@@ -101,8 +101,8 @@ describe("the preflight of an Ollama on the host", () => {
     [
       "no unit",
       { unitFound: false },
-      "systemd has no unit ollama.service: is Ollama installed? Install it as https://ollama.com/download says, or set `mode: none`.",
-      { setting: "simpleServer.mode" },
+      "systemd has no unit ollama.service: is Ollama installed? Install it as https://ollama.com/download says, correct `simpleServer.unit`, or set `mode: none`.",
+      { setting: "simpleServer.unit" },
     ],
     [
       "something else on the port",

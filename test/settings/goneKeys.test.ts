@@ -1,18 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { parseStackFile } from "../../components/settings/load";
-import { faultsFrom } from "../fixtures/faults";
 import { STACK_TEXT } from "../operate/doctor/stack";
 
 /** The stack file with another line below its server. */
 const ofServer = (line: string) =>
   STACK_TEXT.replace("          maxNumSeqs: 16\n", `          maxNumSeqs: 16\n          ${line}\n`);
-
-const ollama = (more: string) =>
-  STACK_TEXT.replace(
-    "      instanceA:",
-    `      simpleServer: { mode: host${more} }\n      instanceA:`,
-  );
 
 const parsed = (text: string) => parseStackFile("Pulumi.dgx.yaml", text);
 const planned = (text: string) => plan(parsed(text), { home: "/home/me" });
@@ -62,11 +55,6 @@ describe("a key of an earlier release that changes nothing", () => {
       STACK_TEXT,
       "`inferenceServers.b.distributedTimeoutSeconds` is gone and does nothing: delete it. The ranks of a server wait 1800 s for each other.",
     ],
-    [
-      ollama(", unit: ollama.service"),
-      ollama(""),
-      "`simpleServer.unit` is gone and does nothing: delete it. Ollama's unit is called as its installer calls it.",
-    ],
     ...["geforce", "strix-halo", "none"].map((device): [string, string, string] => [
       bare(device),
       bare("other"),
@@ -83,31 +71,21 @@ describe("a key of an earlier release that changes nothing", () => {
   });
 });
 
-describe("a key of an earlier release whose value would change the machine", () => {
+describe("a key of an earlier release whose value is no more", () => {
   it.each([
     [
-      ofServer("healthcheck: { startPeriodMinutes: 90 }"),
-      'dgx.inferenceServers.b.healthcheck: `healthcheck` is gone, and was {"startPeriodMinutes":45,"intervalSeconds":15,"timeoutSeconds":5,"retries":8} where it was left out. Docker checks each server in the same way.',
+      "healthcheck: { startPeriodMinutes: 90 }",
+      "`inferenceServers.b.healthcheck` is gone, so the next `serving up` replaces the server: delete it. Docker checks each server in the same way.",
     ],
     [
-      ofServer("distributedTimeoutSeconds: 600"),
-      "dgx.inferenceServers.b.distributedTimeoutSeconds: `distributedTimeoutSeconds` is gone, and was 1800 where it was left out. The ranks of a server wait 1800 s for each other.",
+      "distributedTimeoutSeconds: 600",
+      "`inferenceServers.b.distributedTimeoutSeconds` is gone, so the next `serving up` replaces the server: delete it. The ranks of a server wait 1800 s for each other.",
     ],
-    [
-      ofServer("flashinferMoeFp4: maybe"),
-      "dgx.inferenceServers.b.flashinferMoeFp4: `flashinferMoeFp4` is gone, and was false where it was left out. vLLM ignores the variable since 0.24: `moeBackend` chooses the kernels.",
-    ],
-    [
-      ollama(", unit: mine.service"),
-      'dgx.simpleServer.unit: `unit` is gone, and was "ollama.service" where it was left out. Ollama\'s unit is called as its installer calls it.',
-    ],
-  ])("is a fault at its line, with every other", (text, said) => {
-    const both = text.replace("maxModelLen: 262144", "maxModelLen: 0");
-    const faults = faultsFrom(() => parsed(both));
-    expect(faults).toHaveLength(2);
-    expect(faults[0]).toMatchObject({ code: "gone_key", line: expect.any(Number) });
-    expect(`${faults[0]?.path}: ${faults[0]?.message}`).toBe(
-      `machines.${said} Delete it: the next \`serving up\` changes what it was for.`,
-    );
+  ])("is a warning, and the plan is that without it: %s", (line, message) => {
+    const { machines, warnings } = planned(ofServer(line));
+    expect(machines).toEqual(planned(STACK_TEXT).machines);
+    expect(warnings.filter(({ code }) => code === "setting-dropped")).toEqual([
+      { machine: "dgx", code: "setting-dropped", message },
+    ]);
   });
 });

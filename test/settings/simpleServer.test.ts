@@ -28,6 +28,7 @@ describe("the simple server's settings", () => {
       port: 11434,
       modelsDirectory: "/usr/share/ollama/.ollama/models",
       serviceUser: "ollama",
+      unit: "ollama.service",
       systemdDirectory: "/etc/systemd/system",
       maxLoadedModels: 1,
       contextLength: 32768,
@@ -127,6 +128,8 @@ describe("the simple server's settings", () => {
   it.each([
     ["modelsDirectory", "models"],
     ["modelsDirectory", "~/models"],
+    ["unit", "ollama"],
+    ["unit", "../x.service"],
     ["serviceUser", "root; id"],
     ["systemdDirectory", "etc"],
     ["port", 0],
