@@ -214,11 +214,10 @@ function serverContainer(
     healthcheck: {
       // curl is part of the image; the port is the server's own, inside the container.
       test: ["CMD", "curl", "-fsS", "-o", "/dev/null", healthUrl(serve, rank)],
-      intervalSeconds: 15,
-      timeoutSeconds: 5,
-      // A first start compiles kernels for 10 to 15 minutes after loading.
-      startPeriodSeconds: 45 * 60,
-      retries: 8,
+      intervalSeconds: server.healthcheck.intervalSeconds,
+      timeoutSeconds: server.healthcheck.timeoutSeconds,
+      startPeriodSeconds: server.healthcheck.startPeriodMinutes * 60,
+      retries: server.healthcheck.retries,
     },
     ulimits: [
       { name: "memlock", soft: server.lockedMemoryBytes, hard: server.lockedMemoryBytes },

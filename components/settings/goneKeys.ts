@@ -51,11 +51,6 @@ const GONE: readonly GoneKey[] = [
     instead: "vLLM ignores the variable since 0.24: `moeBackend` chooses the kernels.",
   },
   {
-    path: [...OF_A_SERVER, "healthcheck"],
-    usual: { startPeriodMinutes: 45, intervalSeconds: 15, timeoutSeconds: 5, retries: 8 },
-    instead: "Docker checks each server in the same way.",
-  },
-  {
     path: [...OF_A_SERVER, "distributedTimeoutSeconds"],
     usual: 1800,
     instead: "The ranks of a server wait 1800 s for each other.",
@@ -126,13 +121,6 @@ function withAt(
   return wanted === undefined ? others : { ...block, [first]: wanted };
 }
 
-/** Whether what is written is what it was where it was left out. */
-const isUsual = (written: unknown, usual: unknown): boolean =>
-  isRecord(usual)
-    ? isRecord(written) &&
-      Object.entries(written).every(([key, value]) => isUsual(value, usual[key]))
-    : written === usual;
-
 const goneKeys = new WeakMap<StackSettings, readonly Found[]>();
 
 /** Keeps what was taken out of settings, so that a plan of them can tell of it. */
@@ -150,7 +138,7 @@ export const goneKeyWarnings = (settings: StackSettings): Warning[] =>
       const message = `\`${key}: ${value}\` is read as ${wanted}: write that. ${instead}`;
       return { machine, code: "setting-gone", message };
     }
-    if (usual === undefined || isUsual(value, usual)) {
+    if (usual === undefined || value === usual) {
       const message = `\`${key}\` is gone and does nothing: delete it. ${instead}`;
       return { machine, code: "setting-gone", message };
     }

@@ -43,6 +43,19 @@ const speculative = strictObject({
   "`--speculative-config`: draft tokens, which speed up a single stream and cost KV cache.",
 );
 
+const healthcheck = strictObject({
+  startPeriodMinutes: usual(45, count(15, 240)).describe(
+    "Minutes during which a failing health check does not count. A first start compiles kernels for 10 to 15 minutes after loading.",
+  ),
+  intervalSeconds: usual(15, count(1, 600)).describe("Seconds between two checks."),
+  timeoutSeconds: usual(5, count(1, 600)).describe("Seconds that a check may take."),
+  retries: usual(8, count(1, 20)).describe(
+    "Failed checks in a row before the container is unhealthy.",
+  ),
+})
+  .prefault({})
+  .describe("Container health check on /health.");
+
 /** One vLLM server in a container ("instance B"), as in the stack file. */
 export const inferenceServer = strictObject(
   {
@@ -148,6 +161,7 @@ export const inferenceServer = strictObject(
     ),
     measured: measured.optional(),
     measuredSpeeds: measuredSpeeds.optional(),
+    healthcheck,
     lockedMemoryBytes: usual(-1, count(-1)).describe(
       "Limit on locked memory (ulimit memlock) in bytes; -1 is unlimited, as the published recipes for this machine have it. A daemon that may not raise its own limit needs a smaller one.",
     ),

@@ -229,6 +229,17 @@ export interface MachineSettings {
       /** Image that was measured, by its digest. With another image the record no longer counts. */
       readonly image: string;
     };
+    /** Container health check on /health. */
+    readonly healthcheck?: {
+      /** Minutes during which a failing health check does not count. A first start compiles kernels for 10 to 15 minutes after loading. Default: `45`. */
+      readonly startPeriodMinutes?: number;
+      /** Seconds between two checks. Default: `15`. */
+      readonly intervalSeconds?: number;
+      /** Seconds that a check may take. Default: `5`. */
+      readonly timeoutSeconds?: number;
+      /** Failed checks in a row before the container is unhealthy. Default: `8`. */
+      readonly retries?: number;
+    };
     /** Limit on locked memory (ulimit memlock) in bytes; -1 is unlimited, as the published recipes for this machine have it. A daemon that may not raise its own limit needs a smaller one. Default: `-1`. */
     readonly lockedMemoryBytes?: number;
     /** Seconds that the server gets to stop before it is killed. Default: `60`. */

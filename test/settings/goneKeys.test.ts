@@ -46,11 +46,6 @@ describe("a key of an earlier release that changes nothing", () => {
       "`inferenceServers.b.flashinferMoeFp4: true` is read as `environment.VLLM_USE_FLASHINFER_MOE_FP4: 1`: write that. vLLM ignores the variable since 0.24: `moeBackend` chooses the kernels.",
     ],
     [
-      ofServer("healthcheck: { startPeriodMinutes: 45, retries: 8 }"),
-      STACK_TEXT,
-      "`inferenceServers.b.healthcheck` is gone and does nothing: delete it. Docker checks each server in the same way.",
-    ],
-    [
       ofServer("distributedTimeoutSeconds: 1800"),
       STACK_TEXT,
       "`inferenceServers.b.distributedTimeoutSeconds` is gone and does nothing: delete it. The ranks of a server wait 1800 s for each other.",
@@ -73,10 +68,6 @@ describe("a key of an earlier release that changes nothing", () => {
 
 describe("a key of an earlier release whose value is no more", () => {
   it.each([
-    [
-      "healthcheck: { startPeriodMinutes: 90 }",
-      "`inferenceServers.b.healthcheck` is gone, so the next `serving up` replaces the server: delete it. Docker checks each server in the same way.",
-    ],
     [
       "distributedTimeoutSeconds: 600",
       "`inferenceServers.b.distributedTimeoutSeconds` is gone, so the next `serving up` replaces the server: delete it. The ranks of a server wait 1800 s for each other.",
