@@ -251,7 +251,9 @@ Next:
     const line = ["init", "--yes", "--name", "spark", "--from-command", "vllm serve a/b"];
     const { code, out, err } = await serving(...line, "--from", here);
     expect([code, out]).toEqual([2, ""]);
-    expect(err).toMatch(/^--from-command: .*there is no server B.* Nothing was written\. If another machine/);
+    expect(err).toMatch(
+      /^--from-command: .*there is no server B.* Nothing was written\. If another machine/,
+    );
     expect(existsSync(file("spark"))).toBe(false);
     expect(await serving(...line, "--from", facts)).toMatchObject({ code: 0, err: "" });
     expect(readFileSync(file("spark"), "utf8")).toMatch(/\bid: a\/b\b/);
