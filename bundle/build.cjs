@@ -1,18 +1,15 @@
-// Makes dist/: a bundle of each program (see run.cjs), a list of the sources that went into it, and
-// its compiled code.
+// Makes dist/: a bundle of each program (see run.cjs), and a list of the sources that went into it.
 const { spawnSync } = require("node:child_process");
 const {
   copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
   rmSync,
   writeFileSync,
 } = require("node:fs");
 const { basename, join, relative } = require("node:path");
-const { decode, encode } = require("@jridgewell/sourcemap-codec");
-const { DIST, hashOf, load, PROGRAMS, ROOT, stampOf } = require("./run.cjs");
+const { DIST, hashOf, PROGRAMS, ROOT, stampOf } = require("./run.cjs");
 
 /** What each version of vLLM takes: a program reads the one that it needs. */
 const ENGINES = "vllm/engine-data";
@@ -22,12 +19,6 @@ const VERSIONS = "vllm/versionFolder.ts";
 const MODELS = "models";
 const RECIPE = "recipe.yaml";
 const READER = "components/catalogue/readCatalogue.ts";
-
-/**
- * What each program does while its compiled code is collected; functions that don't run then are
- * compiled when they do.
- */
-const WARM_UP = { program: [], policies: [], serving: ["plan"], plan: ["plan"] };
 
 /** zod exports its messages in some 50 languages, a sixth of a bundle; all of ours are English. */
 const WITHOUT_LANGUAGES = {
@@ -49,13 +40,9 @@ async function build() {
     // The engine's process and ours have to share these.
     external: ["@pulumi/*"],
     supported: { "dynamic-import": false },
-    // What Node itself wraps a file in.
-    banner: { js: "(function (exports, require, module, __filename, __dirname) {" },
-    footer: { js: "})" },
     minifySyntax: true,
     minifyWhitespace: true,
-    // Read only when something crashes (faults/bug.ts). No comment in the bundle names them, and
-    // keepLines makes them smaller.
+    // Read only when something crashes (faults/bug.ts): no comment in the bundle names them.
     sourcemap: "external",
     sourcesContent: false,
     outdir: DIST,
@@ -81,9 +68,6 @@ async function build() {
     .map((file) => `${ENGINES}/${file}`);
   await makeEngineData();
   for (const name of Object.keys(PROGRAMS)) {
-    asLatin1(join(DIST, `${name}.cjs`));
-    keepLines(join(DIST, `${name}.cjs.map`));
-    spawnSync(process.execPath, [__filename, name], { cwd: ROOT, stdio: "ignore" });
     const sources = Object.keys(metafile.outputs[`dist/${name}.cjs`].inputs);
     const files = [
       ...sources.filter((file) => !file.includes("node_modules/")),
@@ -167,43 +151,4 @@ async function sourceAt(file) {
   return source;
 }
 
-/**
- * Writes a bundle anew in Latin-1, which takes no decoding. esbuild escapes all but ASCII except in
- * regular expressions.
- */
-function asLatin1(file) {
-  const text = readFileSync(file, "utf8");
-  if (/[^\0-\xff]/.test(text))
-    throw new Error(`${file} is not Latin-1: escape what is not in its regular expressions.`);
-  writeFileSync(file, text, "latin1");
-}
-
-/**
- * Leaves in a source map where each line of ours begins, which is all that a crash shows, and where
- * somebody else's code begins: a third of the package were places that nobody reads.
- */
-function keepLines(file) {
-  const map = JSON.parse(readFileSync(file, "utf8"));
-  const isOurs = map.sources.map((source) => !source.includes("node_modules/"));
-  const lines = decode(map.mappings).map((places) =>
-    places.filter(([, source, line], at) => {
-      const [, sourceBefore, lineBefore] = places[at - 1] ?? [];
-      return source !== sourceBefore || (isOurs[source] && line !== lineBefore);
-    }),
-  );
-  writeFileSync(file, JSON.stringify({ ...map, mappings: encode(lines) }));
-}
-
-/** Runs a bundle and keeps what was compiled by then. */
-function warmUp(name) {
-  process.argv = [process.execPath, name, ...WARM_UP[name]];
-  const { script, start } = load(name);
-  process.on("exit", () => writeFileSync(join(DIST, `${name}.cache`), script.createCachedData()));
-  start();
-  // A pack goes on serving.
-  if (name === "policies") process.exit();
-}
-
-const [, , program] = process.argv;
-if (program === undefined) build();
-else warmUp(program);
+build();

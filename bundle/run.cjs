@@ -1,8 +1,8 @@
 // Runs one of our programs: from its bundle in dist/, or from source where the bundle was made from
 // other sources. An installed package has no sources.
 const { existsSync, readFileSync, statSync } = require("node:fs");
-const { dirname } = require("node:path");
-const { Script } = require("node:vm");
+const { enableCompileCache, flushCompileCache } = require("node:module");
+const { dirname, isAbsolute } = require("node:path");
 
 const ROOT = dirname(__dirname);
 const DIST = `${ROOT}/dist`;
@@ -17,8 +17,7 @@ const PROGRAMS = {
 
 /** Runs a program and returns what it exports. */
 async function run(name) {
-  if (!existsSync(`${ROOT}/${PROGRAMS[name]}`)) return runPacked(name);
-  if (isFresh(name)) return load(name, readFileSync(`${DIST}/${name}.cache`)).start();
+  if (isBuilt(name)) return runCompiled(name);
   await import("tsx").catch(() => {
     process.stderr.write("Packages are missing. Run `npm ci` first.\n");
     process.exit(2);
@@ -31,29 +30,22 @@ async function run(name) {
 
 /** What a program of ours exports, for a module that is required by somebody else's. */
 function runNow(name) {
-  if (!existsSync(`${ROOT}/${PROGRAMS[name]}`)) return runPacked(name);
-  if (isFresh(name)) return load(name, readFileSync(`${DIST}/${name}.cache`)).start();
+  if (isBuilt(name)) return require(`${DIST}/${name}.cjs`);
   throw new Error(`dist/ of ${ROOT} is missing or out of date. \`npm run build\` there makes it.`);
 }
 
-/** The engine ends these processes itself: they never come to their exit. */
-const RUN_BY_ENGINE = new Set(["program", "policies"]);
-
-/** Runs the bundle of an installed package, and keeps its compiled code at the first run. */
-function runPacked(name) {
-  const { compiledFile, readCompiled, keepCompiled } = require("./compiled.cjs");
-  const { version } = JSON.parse(readFileSync(`${ROOT}/package.json`, "utf8"));
-  const { hash } = JSON.parse(readFileSync(`${DIST}/${name}.json`, "utf8"));
-  const file = compiledFile(name, version, hash);
-  const compiled = file && readCompiled(file);
-  const { script, start } = load(name, compiled);
-  const isNew = file !== undefined && (compiled === undefined || script.cachedDataRejected);
-  const exported = start();
-  if (!isNew) return exported;
-  if (RUN_BY_ENGINE.has(name)) keepCompiled(file, script);
-  else process.on("exit", () => keepCompiled(file, script));
+/** Runs a bundle. Node keeps what it compiled in the user's cache folder; Node 20 can't. */
+function runCompiled(name) {
+  const { XDG_CACHE_HOME, HOME } = process.env;
+  const caches = XDG_CACHE_HOME || `${HOME}/.cache`;
+  if (isAbsolute(caches)) enableCompileCache?.(`${caches}/local-serving`);
+  const exported = require(`${DIST}/${name}.cjs`);
+  // The engine ends the programs that it runs, so they never come to their exit.
+  flushCompileCache?.();
   return exported;
 }
+
+const isBuilt = (name) => !existsSync(`${ROOT}/${PROGRAMS[name]}`) || isFresh(name);
 
 /**
  * Whether the bundle was made from the sources as they are. Sizes and times are compared first,
@@ -86,32 +78,4 @@ function hashOf(files) {
   return hash.digest("hex");
 }
 
-/**
- * A bundle, ready to start. `cachedData` saves compiling it; another version of Node ignores it.
- */
-function load(name, cachedData) {
-  const filename = `${DIST}/${name}.cjs`;
-  // build.cjs wrote it so.
-  const script = new Script(readFileSync(filename, "latin1"), { filename, cachedData });
-  const start = () => {
-    const module = { exports: {} };
-    script.runInThisContext()(module.exports, requireLater, module, filename, DIST);
-    return module.exports;
-  };
-  return { script, start };
-}
-
-/** Parts of Node that take milliseconds to load, and of which many a command uses nothing. */
-const LOADED_LATER = new Set([
-  "node:child_process",
-  "node:crypto",
-  "node:fs/promises",
-  "node:module",
-  "node:readline/promises",
-]);
-
-/** `require` for a bundle. Of these parts it hands out a stand-in that loads at the first use. */
-const requireLater = (id) =>
-  LOADED_LATER.has(id) ? new Proxy({}, { get: (_, name) => require(id)[name] }) : require(id);
-
-module.exports = { run, runNow, load, stampOf, hashOf, PROGRAMS, ROOT, DIST };
+module.exports = { run, runNow, stampOf, hashOf, PROGRAMS, ROOT, DIST };

@@ -30,7 +30,7 @@ export async function planBench(): Promise<void> {
       () => serving("plan", "--file", "Pulumi.dgx.yaml"),
       () => execFileSync("node", ["-e", "0"]),
     ),
-    2.5,
+    3.5,
   );
   const folder = mkdtempSync(join(tmpdir(), "bench-"));
   const profile = join(folder, "providers.toml");

@@ -9,6 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import * as nodeModule from "node:module";
 import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -77,7 +78,7 @@ describe("the package", () => {
     rmSync(commit);
   });
 
-  it("has the bundles and what they read, no sources, no tests, no compiled code", () => {
+  it("has the bundles and what they read, no sources, no tests", () => {
     const files = filesIn(program);
     const top = [...new Set(files.map((file) => file.split("/")[0]))];
     expect(top).toEqual([
@@ -100,7 +101,7 @@ describe("the package", () => {
       "policies",
       "program.cjs",
     ]);
-    expect(files.filter((file) => /\.(ts|cts|mts|cache)$/.test(file))).toEqual([
+    expect(files.filter((file) => /\.(ts|cts|mts)$/.test(file))).toEqual([
       "component.d.ts",
       "docs/reference/stack-file.d.ts",
       "examples/program/index.ts",
@@ -133,12 +134,12 @@ describe("the package", () => {
     expect(links.filter(({ to }) => !isThere(to))).toEqual([]);
   });
 
-  it("is under 3 MB, as the guide says", () => {
-    expect(statSync(tarball).size).toBeLessThan(3 * MEGABYTE);
+  it("is under 4 MB, as the guide says", () => {
+    expect(statSync(tarball).size).toBeLessThan(4 * MEGABYTE);
     const [readme, guide] = ["README.md", "docs/guide/own-repository.md"].map((page) =>
       readFileSync(join(program, page), "utf8"),
     );
-    expect(guide).toContain("under 3 MB");
+    expect(guide).toContain("under 4 MB");
     // `published` of package.json turns the pages over to npm's registry.
     for (const page of [readme, guide]) {
       expect(page?.includes("npx --package TARBALL local-serving init")).toBe(!published);
@@ -160,7 +161,7 @@ describe("the package", () => {
     });
     expect(bin).toEqual({ "local-serving": "bundle/serving.cjs", serving: "bundle/serving.cjs" });
     for (const file of readdirSync(join(program, "dist")).filter((name) => name.endsWith(".cjs"))) {
-      const text = readFileSync(join(program, "dist", file), "latin1");
+      const text = readFileSync(join(program, "dist", file), "utf8");
       const wanted = [...text.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name]) => name);
       const foreign = wanted.filter((name) => !/^(node:|@pulumi\/)/.test(name ?? ""));
       expect([file, foreign.filter((name = "") => !isBuiltin(name))]).toEqual([file, []]);
@@ -325,27 +326,16 @@ describe("a packed program in a folder of its own", () => {
       expect(await called(cwd)).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("keeps compiled code in the user's cache folder, and goes without where it can't", async () => {
+  it("has Node keep compiled code in the user's cache folder, and goes without where it can't", async () => {
     const caches = temporaryFolder("caches-");
     const ran = (env: Record<string, string>) => serving(own, ["--version"], env);
     const good = { code: 0, stdout: `${version}\n`, stderr: "" };
     expect(await ran({ XDG_CACHE_HOME: caches })).toEqual(good);
-    const [name = "", ...others] = filesIn(caches);
-    expect(others).toEqual([]);
-    expect(name).toMatch(
-      new RegExp(
-        `^local-serving/${version}-node-${process.version}-${process.platform}-${process.arch}/serving-[0-9a-f]{16}\\.cache$`,
-      ),
-    );
-    const file = join(caches, name);
-    const { mtimeMs, size } = statSync(file);
-    expect(await ran({ XDG_CACHE_HOME: caches })).toEqual(good);
-    expect(statSync(file).mtimeMs).toBe(mtimeMs);
-    writeFileSync(file, "of another version");
-    expect(await ran({ XDG_CACHE_HOME: caches })).toEqual(good);
-    expect(statSync(file).size).toBeGreaterThan(size / 2);
+    const folders = new Set(filesIn(caches).map((file) => dirname(dirname(file))));
+    expect([...folders]).toEqual("enableCompileCache" in nodeModule ? ["local-serving"] : []);
     for (const nowhere of ["/dev/null", "no/folder"])
       expect(await ran({ XDG_CACHE_HOME: nowhere, HOME: nowhere })).toEqual(good);
+    expect(existsSync(join(own, "no"))).toBe(false);
   });
 
   it("runs by a link, as npm puts programs on the PATH", async () => {
