@@ -46,8 +46,8 @@ export function statusCommand(): Command {
       new Option("--server <key>", "the same as the argument").hideHelp(),
       new Option(
         "--against <plan>",
-        "compare each machine with the plan that was applied to it, and say what fixes the difference",
-      ).choices(["applied"]),
+        "compare each machine with the plan that was applied to it, or last passed `serving verify`, and say what fixes the difference",
+      ).choices(["applied", "verified"]),
       new Option(
         "--versions",
         "list containers and venvs with their versions, and the record that the stack file should keep",
@@ -81,7 +81,7 @@ It also says if the machine has booted since the last \`serving verify\`, or has
 Nor does it wait for a stopped server that starts on request: \`serving start NAME\` starts that server and waits.
 If llama-swap starts it (\`onDemand\`), \`serving status --wait NAME\` starts it and waits, too.
 
---against applied compares containers (what really runs, its image, arguments, variables and ports), files and launchers,
+--against compares containers (what really runs, its image, arguments, variables and ports), files and launchers,
 Ollama's environment, llama-swap with its unit, how instance A was started, and the machine's memory.
 For a file that holds a secret, only the mode is compared.
 
@@ -95,7 +95,7 @@ can't be read, or nothing is applied; 2 wrong use or an unreadable file.`;
 interface Options extends StackFileOptions, Partial<Omit<WaitOptions, keyof StackFileOptions>> {
   readonly watch?: true;
   readonly wait?: true;
-  readonly against?: "applied";
+  readonly against?: "applied" | "verified";
   readonly versions?: true;
   readonly leftovers?: true;
   readonly machine?: string;

@@ -58,16 +58,19 @@ export interface MachineDrift {
   readonly unread: readonly string[];
 }
 
-/** Compares a machine with the plan that was applied to it. It only reads. */
+/** Compares a machine with the plan that was applied to it, or with another one. It only reads. */
 export async function driftOf(
   machine: MachinePlan,
   open: OpenTunnel = tunnelTo,
+  other?: MachinePlan,
 ): Promise<MachineDrift> {
   const host = hostOf(machine.dockerHost);
   const away = await connectionProblem(machine);
   const applied = away
     ? { missing: away.message }
-    : await readAppliedPlan(machine, filesOf(machine));
+    : other === undefined
+      ? await readAppliedPlan(machine, filesOf(machine))
+      : { plan: other };
   if (!("plan" in applied))
     return { machine: machine.name, drifts: [], missing: applied.missing, unread: [] };
   const { plan } = applied;

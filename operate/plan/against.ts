@@ -200,21 +200,24 @@ function findingsOf({ machines, warnings }: Plan, levels: Levels): Finding[] {
 
 async function earlier(source: string, file: string, planned: Plan): Promise<Earlier> {
   if (source === "applied") return { machines: await appliedTo(planned, file) };
-  if (source === "verified") {
-    const passed = passedStackFile(file);
-    if (passed === undefined)
-      throw new WrongUse(
-        (await nothingApplied(planned.machines, { file })) ??
-          `--against verified: no \`serving verify\` of ${basename(file)} has passed as a whole yet. Run it: it keeps the file that passes.`,
-      );
-    const [, name] = /^Pulumi\.(.+)\.yaml$/.exec(basename(file)) ?? [];
-    const stack = name === undefined || name === impliedStack() ? [] : ["--stack", name];
-    const back = `${shellWords(["cp", passed, file])} && ${shellWords(["serving", "up", ...stack])}`;
-    return { ...planOf(source, passed, readTextFile(passed)), back };
-  }
+  if (source === "verified") return lastVerified(file, planned);
   return existsSync(source)
     ? planOf(source, source, readTextFile(source))
     : planOf(source, `${source}:${basename(file)}`, await atCommit(source, file));
+}
+
+/** The stack file that last passed `serving verify` as a whole. Throws `WrongUse` where none did. */
+export async function lastVerified(file: string, planned: Plan) {
+  const passed = passedStackFile(file);
+  if (passed === undefined)
+    throw new WrongUse(
+      (await nothingApplied(planned.machines, { file })) ??
+        `--against verified: no \`serving verify\` of ${basename(file)} has passed as a whole yet. Run it: it keeps the file that passes.`,
+    );
+  const [, name] = /^Pulumi\.(.+)\.yaml$/.exec(basename(file)) ?? [];
+  const stack = name === undefined || name === impliedStack() ? [] : ["--stack", name];
+  const back = `${shellWords(["cp", passed, file])} && ${shellWords(["serving", "up", ...stack])}`;
+  return { ...planOf("verified", passed, readTextFile(passed)), back };
 }
 
 async function appliedTo({ machines }: Plan, file: string): Promise<MachinePlan[]> {

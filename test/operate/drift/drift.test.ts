@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
@@ -8,6 +8,7 @@ import { plan } from "../../../components/plan/plan";
 import type { MachinePlan } from "../../../components/plan/types";
 import type { PlannedContainer } from "../../../components/planned/container";
 import { loadStackFile } from "../../../components/settings/load";
+import { keepPassed } from "../../../operate/verify/lastVerify";
 import { type HostProcess, startInstanceA } from "../../engine/instanceA";
 import { TOTAL_GIB } from "../../engine/stackConfig";
 import { serverInput } from "../../fixtures/machine";
@@ -49,6 +50,7 @@ class Machine {
   readonly file = join(this.home, "Pulumi.dgx.yaml");
   readonly plan: MachinePlan;
   readonly ssh = new FakeSsh();
+  readonly env = { HOME: this.home, XDG_STATE_HOME: join(this.home, "state") };
   /** What Docker has, by name. */
   readonly containers = new Map<string, ReturnType<typeof inspectedAsPlanned>>();
   /** Docker's networks. */
@@ -136,8 +138,8 @@ class Machine {
     writeFileSync(join(docker.folder, "systemctl"), `#!/bin/sh\n${systemctl}\n`, { mode: 0o755 });
     const PATH = `${this.ssh.folder}:${docker.env.PATH}`;
     return runServing(["status", "--against", "applied", "--file", this.file, ...args], {
+      ...this.env,
       PATH,
-      HOME: this.home,
     });
   }
 
@@ -496,3 +498,41 @@ const planned = (machine: Machine) => machine.plan.containers.find(({ name }) =>
 const envOf = (machine: Machine) => planned(machine)?.env ?? {};
 const commandWith = (machine: Machine, from = "", to = from) =>
   (planned(machine)?.command ?? []).map((word) => (word === from ? to : word));
+
+describe("serving status --against verified", () => {
+  const against = ["--against", "verified"];
+
+  it("says that nothing has passed yet", async () => {
+    const { code, err } = await new Machine().drift(...against);
+    expect(code).toBe(2);
+    expect(err).toContain("no `serving verify` of Pulumi.dgx.yaml has passed as a whole yet");
+  });
+
+  it("finds nothing where what passed runs, whatever the stack file says by now", async () => {
+    const machine = new Machine();
+    keepPassed(machine.file, readFileSync(machine.file, "utf8"), machine.env);
+    expect(await machine.drift(...against)).toMatchObject({
+      code: 0,
+      out: "dgx: as it was verified\n",
+    });
+    machine.declare({}, { maxNumSeqs: 7 });
+    expect(await machine.drift(...against)).toMatchObject({
+      code: 0,
+      out: "dgx: as it was verified\n  The stack file has changes that aren't verified: `serving plan --against verified` shows them.\n",
+    });
+  });
+
+  it("takes what passed as the remedy where something else runs", async () => {
+    const machine = new Machine();
+    const now = readFileSync(machine.file, "utf8");
+    machine.declare({}, { maxNumSeqs: 7 });
+    keepPassed(machine.file, readFileSync(machine.file, "utf8"), machine.env);
+    writeFileSync(machine.file, now);
+    const { code, out } = await machine.drift(...against);
+    expect(code).toBe(1);
+    expect(out).toMatch(/^dgx: \d+ things? differs? from what was verified\n/);
+    expect(out).toMatch(
+      /\nWhat fixes it:\n {2}cp \S+\/verified-\w+\.yaml \S+ && serving up\b.*\n$/,
+    );
+  });
+});
