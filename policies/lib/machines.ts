@@ -46,12 +46,13 @@ export const byMachine = (resources: readonly DeclaredResource[]): readonly Mach
 function computersOf(resources: readonly DeclaredResource[]): MachineGroup[][] {
   const { machines, computerOf, machinesOf } = placementOf(resources);
   const containers = ofType(resources, TYPE.container);
+  const groupOf = groupsOf(resources);
   const apart = (machine: NamedMachine | undefined, its: readonly DeclaredResource[]) => {
     const among = machine?.computers.size ? [] : its.flatMap((each) => computerOf(each) ?? []);
-    if (among.length === 0) return [groupOf(resources, machine?.name, its)];
+    if (among.length === 0) return [groupOf(machine?.name, its)];
     return [...new Set(among)].map((computer) => {
       const here = its.filter((each) => (computerOf(each) ?? computer) === computer);
-      return { ...groupOf(resources, machine?.name, here), computer };
+      return { ...groupOf(machine?.name, here), computer };
     });
   };
   const named = byKernel(machines).flatMap((some) => {
@@ -67,20 +68,28 @@ function computersOf(resources: readonly DeclaredResource[]): MachineGroup[][] {
   return [...named, ...apart(undefined, others).map((group) => [group])];
 }
 
-function groupOf(
-  resources: readonly DeclaredResource[],
-  machine: string | undefined,
-  containers: readonly DeclaredResource[],
-): MachineGroup {
-  // A declaration that names no machine holds for each.
-  const here = resources.filter((resource) => (machineOf(resource) ?? machine) === machine);
-  return {
-    machine,
-    containers,
-    hostInstances: ofType(here, TYPE.hostInstance),
-    serverRecords: ofType(here, TYPE.inferenceServer),
-    onDemand: ofType(here, TYPE.onDemand),
-    component: ofType(here, TYPE.machine)[0],
+/** What is declared of machines, beside their containers. */
+const OF_MACHINES = [TYPE.hostInstance, TYPE.inferenceServer, TYPE.onDemand, TYPE.machine];
+
+/** Makes the group of a machine with containers, from what a program declares of it. */
+function groupsOf(resources: readonly DeclaredResource[]) {
+  const declared = OF_MACHINES.flatMap((type) => ofType(resources, type)).map((resource) => ({
+    resource,
+    of: machineOf(resource),
+  }));
+  return (machine: string | undefined, containers: readonly DeclaredResource[]): MachineGroup => {
+    // A declaration that names no machine holds for each.
+    const here = declared
+      .filter(({ of }) => (of ?? machine) === machine)
+      .map(({ resource }) => resource);
+    return {
+      machine,
+      containers,
+      hostInstances: ofType(here, TYPE.hostInstance),
+      serverRecords: ofType(here, TYPE.inferenceServer),
+      onDemand: ofType(here, TYPE.onDemand),
+      component: ofType(here, TYPE.machine)[0],
+    };
   };
 }
 

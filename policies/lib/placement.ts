@@ -39,12 +39,12 @@ export function machineOf(resource: DeclaredResource): string | undefined {
  * it may be on each machine that isn't known to be on another computer.
  */
 export function placementOf(resources: readonly DeclaredResource[]): Placement {
-  const placeIn = placesIn(resources);
+  const placeIn = onceForEach(placesIn(resources));
   const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer, TYPE.onDemand].flatMap(
     (type) => ofType(resources, type),
   );
   const names = [...new Set(declaring.flatMap((resource) => machineOf(resource) ?? []))];
-  const told = toldIn(resources, names, (resource) => placeIn(resource).computer);
+  const told = onceForEach(toldIn(resources, names, (resource) => placeIn(resource).computer));
   const placed = [TYPE.container, DOCKER_PROVIDER].flatMap((type) => ofType(resources, type));
   const machines = names.map((name): NamedMachine => {
     const places = placed.filter((each) => told(each) === name).map(placeIn);
@@ -62,13 +62,13 @@ export function placementOf(resources: readonly DeclaredResource[]): Placement {
       bootId: components.find(({ bootId }) => bootId !== undefined)?.bootId,
     };
   });
-  const saidToHave = (container: DeclaredResource) => {
+  const saidToHave = onceForEach((container: DeclaredResource) => {
     const { engine } = placeIn(container);
     const own = told(container);
     return machines.filter(
       ({ name, engines }) => name === own || (engine !== undefined && engines.has(engine)),
     );
-  };
+  });
   const computerOf = (container: DeclaredResource) =>
     saidToHave(container).length > 0 ? undefined : placeIn(container).computer;
   const machinesOf = (container: DeclaredResource) => {
@@ -80,6 +80,16 @@ export function placementOf(resources: readonly DeclaredResource[]): Placement {
       : namesOf(machines.filter(({ computers: its }) => its.size === 0 || its.has(computer)));
   };
   return { machines, computerOf, machinesOf };
+}
+
+/** Each machine asks the same of each container. */
+function onceForEach<T>(find: (resource: DeclaredResource) => T): typeof find {
+  const found = new Map<DeclaredResource, { readonly value: T }>();
+  return (resource) => {
+    const known = found.get(resource) ?? { value: find(resource) };
+    found.set(resource, known);
+    return known.value;
+  };
 }
 
 const namesOf = (machines: readonly NamedMachine[]): string[] => machines.map(({ name }) => name);
