@@ -97,16 +97,16 @@ export function commandGroup(
 }
 
 /**
- * Commands by name, in the order of `--help`. Each is loaded alone and gets the arguments behind
- * its name.
+ * Commands by name, in the order of `--help`. Each is made alone, so that a start doesn't wait for
+ * what the others load, and gets the arguments behind its name.
  */
 export type CommandTable = Readonly<
-  Record<string, (args: readonly (string | undefined)[]) => Promise<Command>>
+  Record<string, (args: readonly (string | undefined)[]) => Command | Promise<Command>>
 >;
 
 /**
- * Loads only the command that the first argument names, so that a start doesn't wait for what the
- * others need. Loads all when it names none, since help or an error then lists them.
+ * Makes only the command that the first argument names, and all when it names none, since help or an
+ * error then lists them.
  */
 export function loadNamed(
   table: CommandTable,

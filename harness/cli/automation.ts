@@ -6,6 +6,7 @@ import { FaultyInput } from "../../faults/fault";
 import { commandEnvironment } from "../app/commandEnvironment";
 import { checkAutomation } from "../automation/checkAutomation";
 import { reviewLimitsText, reviewOverride } from "../automation/resolve";
+import { freezeContract } from "../gates/freezeContract";
 import { checked, checkOutcome } from "./checkResult";
 import {
   type AutomationOptions,
@@ -68,7 +69,6 @@ export function freezeAutomationCommand(): Command {
         options.prefix,
       );
       if (resolved === null) throw new FaultyInput(file, issues);
-      const { freezeContract } = await import("../gates/freezeContract");
       const result = await endingInOrder((interrupt) =>
         freezeContract(resolved, {
           file: options.out,

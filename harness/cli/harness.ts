@@ -1,8 +1,13 @@
 import type { Command } from "commander";
 import { type CommandTable, commandGroup, loadNamed } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
+import { checkAnalyticsCommand, setAnalyticsCommand, showAnalyticsCommand } from "./analytics";
+import { appCommand } from "./app";
+import { checkAutomationCommand, freezeAutomationCommand } from "./automation";
 import { isStackFile, stackFileHint } from "./checkResult";
+import { gateCommand } from "./gate";
 import { INIT_COMMANDS } from "./init";
+import { checkProvidersCommand } from "./providers";
 
 /** What can be done with the harness's configuration, and with which file. */
 const GROUPS = [
@@ -10,53 +15,52 @@ const GROUPS = [
     name: "check",
     description: "Check a file and list every fault.",
     example: "harness check automation automation.yaml",
-    files: {
-      automation: async () => (await import("./automation")).checkAutomationCommand(),
-      providers: async () => (await import("./providers")).checkProvidersCommand(),
-      analytics: async () => (await import("./analytics")).checkAnalyticsCommand(),
-    },
+    commands: [checkAutomationCommand, checkProvidersCommand, checkAnalyticsCommand],
   },
   {
     name: "show",
     description: "Show effective values and where they come from.",
     example: "harness show analytics --format json",
-    files: { analytics: async () => (await import("./analytics")).showAnalyticsCommand() },
+    commands: [showAnalyticsCommand],
   },
   {
     name: "set",
     description: "Write one key of a file.",
     example: "harness set analytics judge.default.model qwen3-coder-next",
-    files: { analytics: async () => (await import("./analytics")).setAnalyticsCommand() },
+    commands: [setAnalyticsCommand],
   },
   {
     name: "init",
     description: "Write a commented template.",
     example: "harness init automation automation.yaml",
-    files: INIT_COMMANDS,
+    commands: INIT_COMMANDS,
   },
   {
     name: "freeze",
     description: "Write a resolved contract, once.",
     example: "harness freeze automation automation.yaml --out contract.json",
-    files: { automation: async () => (await import("./automation")).freezeAutomationCommand() },
+    commands: [freezeAutomationCommand],
   },
 ] as const;
 
 const TABLE: CommandTable = {
   ...Object.fromEntries(
-    GROUPS.map(({ files, ...form }) => [
+    GROUPS.map(({ commands, ...form }) => [
       form.name,
-      async ([file]: readonly (string | undefined)[]) => {
+      ([file]: readonly (string | undefined)[]) => {
         // `harness check Pulumi.dgx.yaml` is easily typed: nearly every other command is about that
         // file.
         if (form.name === "check" && file !== undefined && isStackFile(file))
           throw new WrongUse(`${file}: ${stackFileHint(file)}`);
-        return commandGroup(form, await loadNamed(files, [file]));
+        return commandGroup(
+          form,
+          commands.map((make) => make()),
+        );
       },
     ]),
   ),
-  app: async () => (await import("./app")).appCommand(),
-  gate: async () => (await import("./gate")).gateCommand(),
+  app: appCommand,
+  gate: gateCommand,
 };
 
 /** `serving harness`. `more` are commands that need what isn't here. */

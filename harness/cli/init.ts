@@ -1,5 +1,5 @@
 import { Argument, type Command, type Option } from "commander";
-import { type CommandTable, command } from "../../commandLine/command";
+import { command } from "../../commandLine/command";
 import { explainWriting } from "../../commandLine/exit";
 import { createFile } from "../../commandLine/replaceFile";
 import { type Harness, harnessFile } from "../harness";
@@ -10,25 +10,25 @@ import { harnessOptions, homeOption } from "./options";
 const AUTOMATION_FILE = "automation.yaml";
 
 /** `serving harness init SUBJECT [FILE]`. */
-export const INIT_COMMANDS: CommandTable = {
-  automation: async () =>
+export const INIT_COMMANDS: readonly (() => Command)[] = [
+  () =>
     initCommand(
       "automation",
       "Write a commented automation config to start from; an existing file stays as it is.",
       [],
       new Argument("[file]", "where to write it").default(AUTOMATION_FILE),
     ),
-  providers: async () =>
+  () =>
     initCommand("providers", "Write a commented providers profile, unless there is one already.", [
       homeOption(),
     ]),
-  analytics: async () =>
+  () =>
     initCommand(
       "analytics",
       "Write a session-analytics file to start from, unless there is one already.",
       harnessOptions(),
     ),
-};
+];
 
 function initCommand(
   name: Parameters<typeof template>[0],

@@ -4,8 +4,13 @@ import { defined } from "../../faults/defined";
 import type { ProviderVerdict } from "../providers/chatProbe";
 import { checkProfile, resolvedProfile } from "../providers/check";
 import { isMetered, measuredUsd } from "../providers/cost";
-import type { ProbedProvider } from "../providers/probe";
-import { PROBE_TIMEOUT_SEC } from "../providers/probe";
+import {
+  PROBE_TIMEOUT_SEC,
+  type ProbedProvider,
+  probeProviders,
+  reviewerHealth,
+  verdictsOf,
+} from "../providers/probe";
 import { readProfile } from "../providers/profile";
 import { type ReviewerChain, tryReviewers } from "../providers/reviewers";
 import { checked, checkOutcome, checkResult } from "./checkResult";
@@ -32,7 +37,6 @@ export function checkProvidersCommand(): Command {
         const check = checkProfile(document);
         const result = checkResult(check.faults, resolvedProfile(check));
         if (options.probe !== true) return checkOutcome(file, result);
-        const { probeProviders, reviewerHealth, verdictsOf } = await import("../providers/probe");
         const probed = await probeProviders(document, check, process.env, options.probeTimeout);
         const probes = verdictsOf(probed);
         const reviewers = tryReviewers(check.pairings, (name) => reviewerHealth(probed, name));

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { filesOf } from "../files";
 import type { CommandPlace } from "../onMachine";
-import type { ReadRecord } from "./record";
+import { type ReadRecord, recordIn, unreadableRecord } from "./record";
 
 /** A machine with the plan that is applied to it. */
 export interface RecordPlace extends CommandPlace {
@@ -23,7 +23,5 @@ export async function readRecord(machine: RecordPlace | undefined): Promise<Read
   const text = await files.text(path);
   // A machine that is away has no record that anybody could read.
   if (text === undefined && typeof (await files.state(path)) !== "object") return {};
-  // Loaded when it is used: a plan starts faster without it, and few machines have a record.
-  const { recordIn, unreadableRecord } = await import("./record");
   return text === undefined ? unreadableRecord(path, "can't be read") : recordIn(text, path);
 }

@@ -1,9 +1,12 @@
 import { Argument, type Command } from "commander";
 import { command } from "../../commandLine/command";
+import { readCatalogue } from "../../components/catalogue";
 import { attempt } from "../../faults/defined";
 import { shellWord } from "../../faults/shellWords";
 import { todaysWords } from "../earlierWords";
 import { ONTO_PATH } from "../packages/pin";
+import { knownNames } from "../stack/named";
+import { readStack } from "../stack/readStack";
 import { projectOrProgram, stackNames, stackPath } from "../stack/stackFile";
 
 export function completionCommand(): Command {
@@ -65,7 +68,7 @@ export function candidatesCommand(
     example: "candidates -- plan --st",
     run: async (_, words: readonly string[]) => {
       const before = todaysWords(words.slice(0, -1));
-      const found = await candidates(await commandLine(before), before, words.at(-1) ?? "");
+      const found = candidates(await commandLine(before), before, words.at(-1) ?? "");
       return {
         result: { candidates: found.map(([word]) => word) },
         text: found.map((each) => each.join("\t")).join("\n"),
@@ -76,39 +79,33 @@ export function candidatesCommand(
 
 type Candidate = readonly [word: string, description: string];
 
-async function candidates(
+function candidates(
   program: Command,
   before: readonly string[],
   last: string,
-): Promise<readonly Candidate[]> {
+): readonly Candidate[] {
   const at = before.reduce(
     (group, word) => group.commands.find((each) => each.name() === word) ?? group,
     program,
   );
   const option = at.options.find(({ long, short }) => [long, short].includes(before.at(-1)));
-  if (option?.required || option?.optional)
-    return plain(option.argChoices ?? (await known(option.long)));
+  if (option?.required || option?.optional) return plain(option.argChoices ?? known(option.long));
   const help = at.createHelp();
   if (last.startsWith("-"))
     return help
       .visibleOptions(at)
       .map(({ long, short, flags, description }) => [long ?? short ?? flags, description]);
-  const values = at.registeredArguments.map(
-    async (each) => each.argChoices ?? (await known(each.name())),
-  );
+  const values = at.registeredArguments.flatMap((each) => each.argChoices ?? known(each.name()));
   return [
     ...help.visibleCommands(at).map((each): Candidate => [each.name(), each.description()]),
-    ...plain((await Promise.all(values)).flat()),
+    ...plain(values),
   ];
 }
 
 const plain = (words: readonly string[]): Candidate[] => words.map((word) => [word, ""]);
 
 /** Names that stand for an argument or an option, by its own name; none where there is no list. */
-async function known(of = ""): Promise<readonly string[]> {
-  const { readStack } = await import("../stack/readStack");
-  const { knownNames } = await import("../stack/named");
-  const { readCatalogue } = await import("../../components/catalogue");
+function known(of = ""): readonly string[] {
   // A stack that can't be planned has no names.
   const plans = () =>
     stackNames().flatMap((stack) => attempt(() => readStack(stackPath({ stack })).plan) ?? []);

@@ -19,7 +19,8 @@ import {
   readMachineStack,
 } from "../doctor/read/fromMachine";
 import { readUpdate } from "../doctor/read/readUpdate";
-import { diagnose, doctorText } from "../doctor/report/diagnose";
+import { diagnose } from "../doctor/report/diagnose";
+import { doctorText } from "../doctor/report/doctorText";
 import { ownOf } from "../engine/ownOf";
 import { nothingApplied } from "../stack/nothingApplied";
 import { readStack } from "../stack/readStack";

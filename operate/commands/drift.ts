@@ -3,7 +3,8 @@ import { styled } from "../../commandLine/output";
 import type { MachinePlan, Plan } from "../../components/plan";
 import { defined } from "../../faults/defined";
 import { saidOf } from "../drift/difference";
-import type { Drift, MachineDrift } from "../drift/drift";
+import { type Drift, driftOf, type MachineDrift, mending } from "../drift/drift";
+import { lastVerified } from "../plan/against";
 import { tunnelTo } from "../sees/tunnel";
 import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
@@ -19,7 +20,6 @@ interface DriftOptions extends StackFileOptions {
  */
 export async function driftOutcome(options: DriftOptions): Promise<Outcome> {
   const { against = "applied" } = options;
-  const { driftOf, mending } = await import("../drift/drift");
   const plan = plannedStack(options);
   await expectApplied(plan.machines, options);
   const verified = against === "verified" ? await verifiedOf(stackFile(options), plan) : undefined;
@@ -52,7 +52,6 @@ export async function driftOutcome(options: DriftOptions): Promise<Outcome> {
 
 /** The plan of the stack file that was last verified, and the command that takes it. */
 async function verifiedOf(file: string, plan: Plan) {
-  const { lastVerified } = await import("../plan/against");
   const { machines, back } = await lastVerified(file, plan);
   const machineOf = ({ name }: MachinePlan): MachinePlan | undefined => {
     const found = machines.find((each) => each.name === name);

@@ -14,6 +14,7 @@ import { valueBy } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
 import { isOverSsh } from "../../machines/address";
 import { OTHER_DEVICE, whyNoServer } from "../../machines/devices/devices";
+import { appliedAlready } from "../init/appliedAlready";
 import { choose } from "../init/choose";
 import { type CommandNotes, notesText, publishedCommand } from "../init/command/notes";
 import { found } from "../init/found";
@@ -33,6 +34,7 @@ import {
   stackNames,
   stackPath,
 } from "../stack/stackFile";
+import { takeRecords, verifiedStackFiles } from "../verify/lastVerify";
 
 type InitOptions = Readonly<
   Partial<
@@ -116,8 +118,6 @@ async function initialized(options: InitOptions): Promise<Outcome> {
   const name = asked ?? hostStack(facts.host);
   const file = stackPath({ stack: name }, project.folder);
   keptIn(file, options);
-  const { appliedAlready } = await import("../init/appliedAlready");
-  const { verifiedStackFiles } = await import("../verify/lastVerify");
   const writing = {
     name,
     folder: project.folder,
@@ -170,7 +170,7 @@ async function surrounded(
   pin?: string,
 ): Promise<Outcome> {
   const made = makeProject(project, { pin, ...defined({ ci: options.ci }) });
-  if (project.isNew) await takeAllRecords(project);
+  if (project.isNew) takeAllRecords(project);
   const { mend, next } = made.length === 0 ? NOTHING : await installed(options, project);
   const text = [
     ...madeText(made),
@@ -182,9 +182,7 @@ async function surrounded(
 }
 
 /** What `serving verify` kept about stack files moves with them. */
-async function takeAllRecords({ folder }: Project): Promise<void> {
-  // Loaded when it is used: other commands start faster without it.
-  const { takeRecords } = await import("../verify/lastVerify");
+function takeAllRecords({ folder }: Project): void {
   for (const stack of stackNames(folder)) {
     const file = stackPath({ stack }, folder);
     takeRecords(file, readTextFile(file));

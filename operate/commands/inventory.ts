@@ -3,7 +3,7 @@ import { Failed } from "../../commandLine/exit";
 import { columns } from "../../commandLine/output";
 import { operatorHome } from "../../components/evidence";
 import { type Inventory, inventory } from "../inventory/inventory";
-import type { Leftover } from "../inventory/leftovers";
+import { type Leftover, leftovers } from "../inventory/leftovers";
 import { shortDigest } from "../pin/writePin";
 import { explainedByNothing, NOTHING_APPLIED, nothingApplied } from "../stack/nothingApplied";
 import { readOneMachine } from "../stack/readStack";
@@ -15,7 +15,6 @@ type MachineOptions = StackFileOptions & { readonly machine?: string };
 /** Lists what `down` or an earlier stack file left on a machine, and how to remove it. */
 export async function leftoversOutcome(options: MachineOptions): Promise<Outcome> {
   const { name, machine, plan } = readOneMachine(stackFile(options), options.machine);
-  const { leftovers } = await import("../inventory/leftovers");
   const found = await explainedByNothing(plan.machines, options, leftovers(machine));
   return { result: { machine: name, leftovers: found }, text: leftoversText(name, found) };
 }

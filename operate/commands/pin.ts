@@ -7,6 +7,7 @@ import { readTextFile } from "../../faults/textFile";
 import { judgeImage } from "../pin/judgeImage";
 import { isProgram, pinProgram } from "../pin/pinProgram";
 import { type ImageReading, readImage, splitReference } from "../pin/readImage";
+import { checkPin, checkText, newerForStack, newerText } from "../pin/stackImages";
 import {
   chooseEntry,
   imageEntries,
@@ -95,7 +96,6 @@ async function pinImage(reference: string, options: PinOptions) {
 }
 
 async function newerOf(named: string | true, options: PinOptions) {
-  const { newerForStack, newerText } = await import("../pin/stackImages");
   const file = stackFile(options);
   const all = entriesOf(file);
   const asked = named === true ? all : [chooseEntry(file, all, "", named)];
@@ -108,7 +108,6 @@ async function newerOf(named: string | true, options: PinOptions) {
 }
 
 async function checkAll(options: PinOptions) {
-  const { checkPin, checkText } = await import("../pin/stackImages");
   const images = await Promise.all(entriesOf(stackFile(options)).map(checkPin));
   return {
     result: { images },

@@ -20,6 +20,7 @@ import { fingerprintOfText } from "../../machines/update/fingerprint";
 import { readRecord } from "../../machines/update/readRecord";
 import { triedText, underWayText } from "../../machines/update/sentences";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
+import { compare } from "../plan/against";
 import { changeSections, type Section, sectionMarkdown, sectionText } from "../plan/changeReport";
 import { dockerRun } from "../plan/dockerRun";
 import { engineSections, serverEngineChanges } from "../plan/engineChanges";
@@ -37,6 +38,7 @@ import {
   stackFileOptions,
 } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
+import { keptStarts } from "../verify/keptStarts";
 
 interface PlanOptions extends StackFileOptions {
   readonly meminfo: readonly string[];
@@ -115,8 +117,6 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   const width = terminalWidth(process.stdout);
   const result = { version: PLAN_VERSION, ...planned, policies, findings };
   if (against !== undefined) {
-    // Loaded when it is used, as above.
-    const { compare } = await import("../plan/against");
     const levels = readLevels(options.policyConfig ?? join(projectOrProgram(), LEVELS_FILE));
     const { result: change, sections } = await compare(
       against,
@@ -133,7 +133,7 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
     return { result, text: partText(named(planned.machines, name), width), failed };
   const typed = (each: string) => forStack(each, options);
   const changes = full ? [] : await changesHere(planned, typed);
-  const shown = { full, changes, typed, ...(await startsOn(planned, file)) };
+  const shown = { full, changes, typed, ...startsOn(planned, file) };
   return { result, text: planText(planned, policies, width, shown), failed };
 }
 
@@ -147,10 +147,8 @@ async function sayTried({ machines: [first] }: Plan, text: string): Promise<void
 }
 
 /** Looks up how long starts took here, where a server starts on request. */
-async function startsOn({ machines }: Plan, file: string) {
+function startsOn({ machines }: Plan, file: string) {
   if (machines.every(({ together }) => together === undefined)) return {};
-  // Loaded when it is used: other plans are printed faster without it.
-  const { keptStarts } = await import("../verify/keptStarts");
   return { startsOn: (machine: string) => keptStarts(file, machine) };
 }
 

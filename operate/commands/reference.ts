@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { replaceFile } from "../../commandLine/replaceFile";
 import { renderReference, staleFiles } from "../../harness/reference/render";
+import { referenceDocuments } from "../reference/documents";
 import { projectFolder } from "../stack/stackFile";
 
 export function referenceCommand(): Command {
@@ -14,8 +15,7 @@ export function referenceCommand(): Command {
       new Option("--out <dir>", "the reference's folder (default: docs/reference of the project)"),
     ],
     example: "harness reference --check",
-    run: async ({ check, out }: { readonly check?: true; readonly out?: string }) => {
-      const { referenceDocuments } = await import("../reference/documents");
+    run: ({ check, out }: { readonly check?: true; readonly out?: string }) => {
       const folder = out ?? join(projectFolder(), "docs", "reference");
       const stale = staleFiles(folder, renderReference(referenceDocuments()));
       const names = stale.map(({ name }) => join(folder, name));

@@ -11,8 +11,9 @@ import { docker } from "../../machines/docker/docker";
 import { parseMeminfo } from "../../machines/memory";
 import { freshBudget } from "../onRequest/freshBudget";
 import { noRoom } from "../onRequest/noRoom";
-import type { OnDemandServer } from "../onRequest/startByRequest";
+import { type OnDemandServer, startByRequest } from "../onRequest/startByRequest";
 import { noContainer, sayNothingIsAsked, stoppedText } from "../onRequest/startTexts";
+import { stopByRequest } from "../onRequest/stopByRequest";
 import { hostOf } from "../sees/host";
 import { offNetworksOn } from "../sees/network";
 import { hasOnDemand } from "../sees/onDemand/onDemand";
@@ -183,7 +184,6 @@ async function turnOnDemand(
 ): Promise<Outcome> {
   await expectConnection(one.machine);
   if (word === "stop") return stopOnDemand(one, options, name);
-  const { startByRequest } = await import("../onRequest/startByRequest");
   return startByRequest(one, options);
 }
 
@@ -193,7 +193,6 @@ async function stopOnDemand(
   options: TurnOptions,
   name: string,
 ): Promise<Outcome> {
-  const { stopByRequest } = await import("../onRequest/stopByRequest");
   const stopped = await stopByRequest(one);
   const { model } = one.machine.onDemand.servers.find(({ key }) => key === one.server.key) ?? {};
   const again = `The next request for ${model} starts it again, and so does \`${forStack(`serving start ${name}`, options)}\`.`;

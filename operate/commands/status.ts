@@ -7,20 +7,27 @@ import { wholeNumber } from "../../commandLine/values";
 import type { MachinePlan } from "../../components/plan";
 import { connectionProblem } from "../../components/preflight";
 import { dateText } from "../../units/dateText";
+import { driftOf } from "../drift/drift";
 import { type GpuState, gpuText } from "../sees/gpu";
+import { readSystem } from "../sees/system";
 import { keptTunnels, type OpenTunnel, tunnelTo } from "../sees/tunnel";
 import { baseUrlOption } from "../stack/baseUrl";
 import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
+import { foundStatus } from "../status/foundStatus";
 import type { ItemStatus } from "../status/itemStatus";
 import type { OnDemandStatus } from "../status/onDemandStatus";
 import { type SinceVerify, sinceVerify, sinceVerifyText } from "../status/sinceVerify";
-import type { MachineStatus } from "../status/status";
+import { type MachineStatus, statusOf } from "../status/status";
+import { watch } from "../status/watch";
+import { keptStarts } from "../verify/keptStarts";
+import { lastVerify, verifiedSystem } from "../verify/lastVerify";
 import { START_SECONDS } from "../wait/startSeconds";
 import { driftLine, driftOutcome } from "./drift";
-import type { WaitOptions } from "./wait";
+import { leftoversOutcome, versionsOutcome } from "./inventory";
+import { type WaitOptions, waitOutcome } from "./wait";
 
 export function statusCommand(): Command {
   return command({
@@ -130,17 +137,16 @@ const QUESTIONS = {
   },
   wait: {
     takes: ["server", "warm", "timeout", "yes", "baseUrl"],
-    answer: async (options) =>
-      (await import("./wait")).waitOutcome({ timeout: START_SECONDS, ...options }),
+    answer: (options) => waitOutcome({ timeout: START_SECONDS, ...options }),
   },
   against: { takes: [], answer: driftOutcome },
   versions: {
     takes: ["machine"],
-    answer: async (options) => (await import("./inventory")).versionsOutcome(options),
+    answer: versionsOutcome,
   },
   leftovers: {
     takes: ["machine"],
-    answer: async (options) => (await import("./inventory")).leftoversOutcome(options),
+    answer: leftoversOutcome,
   },
 } as const satisfies Partial<Record<keyof Options, Question>>;
 
@@ -172,7 +178,6 @@ async function expectSomething(options: Options): Promise<void> {
 }
 
 async function watched(options: Options): Promise<void> {
-  const { watch } = await import("../status/watch");
   const tunnels = keptTunnels();
   const look = async () => (await statusOutcome(options, tunnels.open)).text;
   await endingInOrder((interrupt) => watch(look, process.stdout, interrupt).finally(tunnels.close));
@@ -180,7 +185,6 @@ async function watched(options: Options): Promise<void> {
 
 async function statusOutcome(options: Options, open: OpenTunnel): Promise<Outcome> {
   if (options.baseUrl !== undefined) {
-    const { foundStatus } = await import("../status/foundStatus");
     return foundStatus(options.baseUrl);
   }
   const file = stackFile(options);
@@ -203,11 +207,6 @@ interface Seen extends MachineStatus {
 }
 
 async function lookAt(machine: MachinePlan, file: string, open: OpenTunnel): Promise<Seen> {
-  const { statusOf } = await import("../status/status");
-  const { driftOf } = await import("../drift/drift");
-  const { readSystem } = await import("../sees/system");
-  const { keptStarts } = await import("../verify/keptStarts");
-  const { lastVerify, verifiedSystem } = await import("../verify/lastVerify");
   const { name } = machine;
   const away = await connectionProblem(machine);
   if (away)

@@ -1,7 +1,11 @@
 import { Command, Option } from "commander";
 import { say } from "../../commandLine/output";
 import { orInputFault } from "../../faults/fault";
-import type { Word } from "../engine/drive";
+import { stateIsEmpty } from "../engine/backend";
+import { settleKilled } from "../engine/brokenOff";
+import { drive, type Word } from "../engine/drive";
+import { nothingApplied } from "../stack/nothingApplied";
+import { readStack } from "../stack/readStack";
 import {
   projectFolder,
   type StackFileOptions,
@@ -10,6 +14,8 @@ import {
   stackName,
   stackOption,
 } from "../stack/stackFile";
+import { afterDown } from "../update/afterDown";
+import { up } from "../update/up";
 
 interface Form {
   readonly description: string;
@@ -61,7 +67,7 @@ ${OUTPUTS}`,
   },
 };
 
-/** The command that runs Pulumi with this word; the engine's code is loaded when it runs. */
+/** The command that runs Pulumi with this word. */
 export function updateCommand(word: Word): Command {
   const { description, example, notes, options = [] } = FORMS[word];
   const command = new Command(word)
@@ -88,19 +94,15 @@ Example:
       if (word === "preview" || word === "up") saySample(options);
       const { verified = false, again = false } = options;
       if (word !== "preview" && !rest.some(isPreviewOnly)) {
-        const { settleKilled } = await import("../engine/brokenOff");
         await settleKilled(stack);
       }
       if (word === "up") {
-        const { up } = await import("../update/up");
         process.exitCode = await up(stack, rest, { verified, again });
         return;
       }
       if (word !== "preview" && (await saysNothing(word, stack))) return;
-      const { drive } = await import("../engine/drive");
       process.exitCode = await drive(word, stack, rest);
       if (word !== "down" || process.exitCode !== 0 || rest.some(isNotAll)) return;
-      const { afterDown } = await import("../update/afterDown");
       await afterDown(options);
     });
 }
@@ -118,11 +120,7 @@ const NOTHING_TO_REMOVE = "Nothing is applied, so there is nothing to remove.";
  * installed, and no state is made for it.
  */
 async function saysNothing(word: "refresh" | "down", stack: string): Promise<boolean> {
-  const { stateIsEmpty } = await import("../engine/backend");
   if (!stateIsEmpty(projectFolder(), stack, process.env)) return false;
-  // Loaded when it is used: other updates start faster without it.
-  const { nothingApplied } = await import("../stack/nothingApplied");
-  const { readStack } = await import("../stack/readStack");
   // A stack whose file can't be planned is the engine's to remove.
   const planned = orInputFault(() => readStack(stackFile({ stack })).plan);
   if (planned instanceof Error) return false;

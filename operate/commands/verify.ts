@@ -8,15 +8,25 @@ import type { MachinePlan } from "../../components/plan";
 import { SERVICES } from "../../components/services";
 import { defined } from "../../faults/defined";
 import { nearestKey } from "../../faults/quoting";
+import { eachInTurn } from "../onRequest/eachOnce";
+import { hostOf } from "../sees/host";
+import { readSystem } from "../sees/system";
 import { baseUrlOption } from "../stack/baseUrl";
-import { type Named, named } from "../stack/named";
+import { named } from "../stack/named";
 import { expectApplied } from "../stack/nothingApplied";
 import { readStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import type { Edit } from "../stackEdit/applyEdits";
 import type { Cause } from "../verify/causes/cause";
+import { foundServer, stackIfAny } from "../verify/foundServer";
+import { keepPassed, keepVerify } from "../verify/lastVerify";
 import type { ProbeResult } from "../verify/probe";
 import { PROBE_SECONDS } from "../verify/probeSeconds";
+import { TOOL_CALL_PROBES } from "../verify/probes/ollamaTools";
+import { proposingToolCalls, recordToolCalls, toolCallEdits } from "../verify/recordToolCalls";
+import { summaryOf, verifyProgress, verifyText } from "../verify/report";
+import { probeNames } from "../verify/run/catalog";
+import { verify } from "../verify/run/runner";
 
 interface VerifyCommandOptions extends StackFileOptions {
   readonly only?: readonly string[];
@@ -79,16 +89,6 @@ async function verifyOutcome(
 ): Promise<Outcome> {
   const { baseUrl, timeout: timeoutSeconds, record } = options;
   const { known, planned } = await askedPlan(options);
-  // Loaded when it is used: other commands start faster without it.
-  const { probeNames } = await import("../verify/run/catalog");
-  const { verify } = await import("../verify/run/runner");
-  const { hostOf } = await import("../sees/host");
-  const { summaryOf, verifyProgress, verifyText } = await import("../verify/report");
-  const { keepPassed, keepVerify } = await import("../verify/lastVerify");
-  const { proposingToolCalls, recordToolCalls, toolCallEdits } = await import(
-    "../verify/recordToolCalls"
-  );
-  const { TOOL_CALL_PROBES } = await import("../verify/probes/ollamaTools");
   checkNames(options.only ?? [], probeNames());
   if (name !== undefined && baseUrl !== undefined)
     throw new WrongUse("--base-url probes a single server: leave out the name.");
@@ -100,7 +100,7 @@ async function verifyOutcome(
   if (isWhole || (baseUrl === undefined && !(await listens(planned.machines))))
     await expectApplied(planned.machines, options);
   const [probes, causes, edits]: [ProbeResult[], Cause[], Edit[]] = [[], [], []];
-  const ask = options.each ? await inTurn(options, planned.machines, about) : verify;
+  const ask = options.each ? await eachInTurn(planned.machines, about, options) : verify;
   for (const machine of about === undefined ? planned.machines : [about.machine]) {
     const found = await ask(machine, {
       ...defined({ only, baseUrl, about: about && [about] }),
@@ -135,7 +135,6 @@ async function verifyOutcome(
 /** The stack file that is meant, if any, and its plan, or that of the server at `--base-url`. */
 async function askedPlan(options: VerifyCommandOptions) {
   const { baseUrl, record } = options;
-  const { foundServer, stackIfAny } = await import("../verify/foundServer");
   const known = baseUrl === undefined ? readStack(stackFile(options)) : stackIfAny(options);
   if (known === undefined && record) throw new WrongUse("--record needs a stack file to write to.");
   return { known, planned: known?.plan ?? (await foundServer(baseUrl ?? "")) };
@@ -143,7 +142,6 @@ async function askedPlan(options: VerifyCommandOptions) {
 
 /** Whether anything listens where a plan has one of its servers or services. */
 async function listens(machines: readonly MachinePlan[]): Promise<boolean> {
-  const { hostOf } = await import("../sees/host");
   for (const { dockerHost, reach } of machines) {
     const open = (await hostOf(dockerHost).sockets()).map(({ port }) => port);
     if (reach.some(({ port }) => open.includes(port))) return true;
@@ -151,22 +149,11 @@ async function listens(machines: readonly MachinePlan[]): Promise<boolean> {
   return false;
 }
 
-/** What probes a machine, and each server that llama-swap starts there in its turn. */
-async function inTurn(
-  options: VerifyCommandOptions,
-  machines: readonly MachinePlan[],
-  about: Named | undefined,
-) {
-  const { eachInTurn } = await import("../onRequest/eachOnce");
-  return eachInTurn(machines, about, options);
-}
-
 /** The system of a machine that a run asked something on. */
-async function systemAsked(
+function systemAsked(
   { dockerHost }: Pick<MachinePlan, "dockerHost">,
   { probes }: { readonly probes: readonly ProbeResult[] },
 ) {
-  const { readSystem } = await import("../sees/system");
   return probes.some(({ status }) => status !== "skip") ? readSystem(dockerHost) : undefined;
 }
 

@@ -1,15 +1,24 @@
 import type { Outcome } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import type { MachinePlan } from "../../components/plan";
-import type { DiagnosisReport } from "../doctor/report/diagnose";
+import { diagnoseMachine } from "../doctor/report/diagnoseMachine";
+import { doctorText } from "../doctor/report/doctorText";
+import { stateIsEmpty } from "../engine/backend";
+import { startByRequest } from "../onRequest/startByRequest";
 import { sayNothingIsAsked } from "../onRequest/startTexts";
+import { hostOf } from "../sees/host";
+import { hasOnDemand } from "../sees/onDemand/onDemand";
+import { stoppedServers } from "../sees/onRequest";
 import { expectApplied } from "../stack/nothingApplied";
 import { type OnMachine, ranksOf } from "../stack/ranksOf";
 import { plannedStack } from "../stack/readStack";
 import { projectOrProgram, type StackFileOptions, stackFile, stackName } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
 import type { ProbeResult } from "../verify/probe";
-import type { WaitedOn } from "../wait/waitForServer";
+import { stillStarting, stillStartingText } from "../wait/stillStarting";
+import { waitForAddress } from "../wait/waitForAddress";
+import { type WaitedOn, waitedText, waitForServer } from "../wait/waitForServer";
+import { warm } from "../wait/warm";
 
 /** What `serving status --wait` takes. */
 export interface WaitOptions extends StackFileOptions {
@@ -26,7 +35,6 @@ export async function waitOutcome(options: WaitOptions): Promise<Outcome> {
   if (options.baseUrl !== undefined) {
     if (options.warm || options.server !== undefined)
       throw new WrongUse("--base-url waits for a single server: leave out --server and --warm.");
-    const { waitForAddress } = await import("../wait/waitForAddress");
     return waitForAddress(options.baseUrl, options.timeout);
   }
   return waitForServers(options);
@@ -48,8 +56,6 @@ async function waitForServers(options: WaitOptions): Promise<Outcome> {
   const stopped = seen.stopped.slice(started.length);
   if (options.server !== undefined && stopped.length > 0)
     throw new Failed(stopped.map((text) => `${forStack(text, options)}.`).join("\n"));
-  // Loaded when it is used: other commands start faster without it.
-  const { waitForServer, waitedText } = await import("../wait/waitForServer");
   const results: Result[] = [];
   const deadline = performance.now() + options.timeout * 1000;
   for (const { machine, server } of running) {
@@ -60,16 +66,15 @@ async function waitForServers(options: WaitOptions): Promise<Outcome> {
       results.push(...found);
       break;
     }
-    // Loaded when it is used: other waits start faster without it.
-    const { warm } = await import("../wait/warm");
     const asked = options.warm && (await warm({ machine, server }, planned.machines, left));
     results.push({ ...head, ...(asked && { warm: asked }) }, ...workers);
   }
   const died = results.find(({ outcome }) => outcome === "died");
-  const diagnoses = died === undefined ? [] : await doctorOn(options, died.machine);
-  const { doctorText } = await import("../doctor/report/diagnose");
+  const diagnoses =
+    died === undefined
+      ? []
+      : await diagnoseMachine({ file: stackFile(options), machine: died.machine }, options);
   const explained = diagnoses.length === 0 ? [] : [doctorText(diagnoses, [])];
-  const { stillStarting, stillStartingText } = await import("../wait/stillStarting");
   const areReady = results.every(({ outcome }) => outcome === "ready");
   // Who names a server waits for that one alone.
   const isAsked = areReady && options.server === undefined;
@@ -92,8 +97,6 @@ async function waitForServers(options: WaitOptions): Promise<Outcome> {
 async function byState(servers: readonly OnMachine[]) {
   if (servers.every(({ server }) => server.container.start === undefined))
     return { running: servers, away: [], stopped: [] };
-  const { stoppedServers } = await import("../sees/onRequest");
-  const { hostOf } = await import("../sees/host");
   const stopped = new Map<MachinePlan, ReadonlyMap<string, string>>();
   for (const machine of new Set(servers.map((each) => each.machine)))
     stopped.set(machine, await stoppedServers(machine, hostOf(machine.dockerHost)));
@@ -112,9 +115,7 @@ async function startedNow(
 ): Promise<OnMachine[] | Outcome> {
   const started: OnMachine[] = [];
   for (const { machine, server } of away) {
-    const { hasOnDemand } = await import("../sees/onDemand/onDemand");
     if (!hasOnDemand(machine)) continue;
-    const { startByRequest } = await import("../onRequest/startByRequest");
     const { failed, ...said } = await startByRequest({ machine, server }, options);
     if (failed) return { ...said, failed };
     started.push({ machine, server });
@@ -124,15 +125,8 @@ async function startedNow(
 
 type Result = WaitedOn & { readonly warm?: readonly ProbeResult[] };
 
-/** What the doctor says of the machine whose container died. */
-async function doctorOn(options: StackFileOptions, machine: string): Promise<DiagnosisReport[]> {
-  const { diagnoseMachine } = await import("../doctor/report/diagnoseMachine");
-  return diagnoseMachine({ file: stackFile(options), machine }, options);
-}
-
 /** Throws `Failed` before the first `up`: then there is nothing to wait for. */
 async function expectAnUp(options: StackFileOptions, servers: readonly OnMachine[]): Promise<void> {
-  const { stateIsEmpty } = await import("../engine/backend");
   // A file by itself has no state to look at.
   if (
     options.file !== undefined ||

@@ -6,6 +6,7 @@ import { endingInOrder } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
 import { WAITS_VARIABLE } from "../../components/program";
+import { parseStackFile } from "../../components/settings";
 import { attempt, defined } from "../../faults/defined";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { PROGRAM_VARIABLE, programMark } from "../../faults/sameProgram";
@@ -99,7 +100,7 @@ async function driven({ word, stack, rest, how, signal }: Drive): Promise<number
   });
   const selected = await engine(["stack", "select", "--create", "--stack", stack]);
   if (selected !== 0 || signal.aborted) return selected;
-  const args = await engineArguments({ word, stack, rest, how, signal }, levels);
+  const args = engineArguments({ word, stack, rest, how, signal }, levels);
   if (word === "preview" || rest.some((argument) => argument.startsWith(EVENT_LOG)))
     return engine(args, () => isToEnd(signal));
   const folder = mkdtempSync(join(tmpdir(), "local-serving-up-"));
@@ -119,7 +120,7 @@ async function driven({ word, stack, rest, how, signal }: Drive): Promise<number
 const isToEnd = (signal: AbortSignal) => signal.aborted && signal.reason !== "SIGINT";
 
 /** The engine's command line. */
-async function engineArguments({ word, stack, rest, how }: Drive, levels: string | undefined) {
+function engineArguments({ word, stack, rest, how }: Drive, levels: string | undefined) {
   const { command, isJudged, goesOn } = ENGINE_COMMANDS[word];
   const configured =
     levels === undefined || rest.some(isLevelsOption) ? [] : [LEVELS_OPTION, levels];
@@ -128,7 +129,7 @@ async function engineArguments({ word, stack, rest, how }: Drive, levels: string
     : [];
   const file = how.from?.file ?? stackFile({ stack });
   // What fails on one machine is no reason to leave the others half done.
-  const onError = goesOn && (await hasSeveralMachines(file)) ? ["--continue-on-error"] : [];
+  const onError = goesOn && hasSeveralMachines(file) ? ["--continue-on-error"] : [];
   const from = how.from === undefined ? [] : ["--config-file", how.from.copy];
   // They come behind the policies: a hundred lines, and a refusal would be off the screen.
   const outputs = isJudged && !rest.some((argument) => AS_JSON.test(argument)) ? [NO_OUTPUTS] : [];
@@ -187,8 +188,7 @@ function refuse(word: Word, rest: readonly string[]): void {
 }
 
 /** A stack file with faults is the program's to tell. */
-async function hasSeveralMachines(file: string): Promise<boolean> {
-  const { parseStackFile } = await import("../../components/settings");
+function hasSeveralMachines(file: string): boolean {
   return (
     attempt(() => Object.keys(parseStackFile(file, readTextFile(file)).machines).length > 1) ??
     false

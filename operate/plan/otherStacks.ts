@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { appliedMachines } from "../../components/evidence";
 import type { MachinePlan } from "../../components/plan";
+import { readOtherPlans, tellOtherStack } from "../../components/preflight";
 import { isHere } from "../../machines/address";
 import { filesOf } from "../../machines/files";
 import type { Judged } from "../../policies/judge";
@@ -21,8 +22,6 @@ export async function otherStacks(
   const here = machines.filter(isHere);
   const applied = (await Promise.all(here.map(appliedBeside))).flat();
   if (applied.every((name) => !own.isNew && own.machines.includes(name))) return [];
-  // Loaded when it is used: other plans are printed faster without the preflight.
-  const { readOtherPlans, tellOtherStack } = await import("../../components/preflight");
   const found = here.map(async (machine) =>
     (await readOtherPlans(machine, own)).map((other): Judged => {
       const { cause, remedy } = tellOtherStack(machine.name, other);

@@ -5,7 +5,7 @@ import type { MachinePlan } from "../../components/plan";
 import { orInputFault } from "../../faults/fault";
 import { sayCopiesLeft } from "../copies/copiesLeft";
 import { checkpointOf, ownStateFolder } from "../engine/backend";
-import type { Leftover } from "../inventory/leftovers";
+import { type Leftover, leftovers } from "../inventory/leftovers";
 import { counted } from "../plan/layout";
 import { readStack } from "../stack/readStack";
 import {
@@ -43,7 +43,6 @@ export const stateText = (folder: string): string =>
 
 /** What is kept on each machine, and the command that lists it. */
 async function keptLines(machines: readonly MachinePlan[]): Promise<string[]> {
-  const { leftovers } = await import("../inventory/leftovers");
   const all: string[] = [];
   for (const [index, machine] of machines.entries()) {
     const found = await leftovers(machine).catch((error: unknown) => {

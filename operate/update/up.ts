@@ -17,6 +17,7 @@ import { sayNext } from "./afterUp";
 import { beginning } from "./beginning";
 import { keepRecord } from "./keepRecord";
 import { mayAsk } from "./mayAsk";
+import { backAgain, forwardAgain, verifiedUp } from "./verifiedUp";
 
 /** What somebody asked of `serving up`. */
 export interface UpOptions {
@@ -60,8 +61,6 @@ export async function up(
       await keepRecord(keeper, defined({ failed }));
       continue;
     }
-    // Loaded when it is used: a plain update starts faster without it.
-    const { backAgain, forwardAgain, verifiedUp } = await import("./verifiedUp");
     const code = await endingInOrder((signal) => {
       const task = { stack, options, now, settings, keeper, failed, signal };
       if (begins.kind === "verified") return verifiedUp(task);

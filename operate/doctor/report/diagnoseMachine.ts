@@ -1,7 +1,6 @@
 import { say } from "../../../commandLine/output";
 import type { StackFileOptions } from "../../stack/stackFile";
-import { fromMachine, readMachineStack } from "../read/fromMachine";
-import { type DiagnosisReport, diagnose } from "./diagnose";
+import type { DiagnosisReport } from "./diagnose";
 
 /** A machine of a stack file, or of another text of it. */
 interface Asked {
@@ -15,6 +14,9 @@ export async function diagnoseMachine(
   { file, machine, text }: Asked,
   chosen: StackFileOptions,
 ): Promise<DiagnosisReport[]> {
+  // Reading the known troubles takes 0.1 s, and commands ask only where something failed.
+  const { fromMachine, readMachineStack } = await import("../read/fromMachine");
+  const { diagnose } = await import("./diagnose");
   const stack = readMachineStack(file, machine, text);
   const { facts, notes } = await fromMachine(stack);
   for (const note of notes) say(note);
