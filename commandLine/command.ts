@@ -20,7 +20,8 @@ export interface Outcome {
 
 export interface CommandForm<Options extends object, Arguments extends unknown[]> {
   readonly name: string;
-  readonly description: string;
+  /** What it does; the table says it of a command in a table. */
+  readonly description?: string;
   /** `run` gets their values behind the options, in this order. */
   readonly arguments?: readonly Argument[];
   readonly options?: readonly Option[];
@@ -49,7 +50,7 @@ export interface CommandForm<Options extends object, Arguments extends unknown[]
 export function command<Options extends object, Arguments extends unknown[]>(
   form: CommandForm<Options, Arguments>,
 ): Command {
-  const made = new Command(form.name).description(form.description);
+  const made = new Command(form.name).description(form.description ?? "");
   for (const argument of form.arguments ?? []) made.addArgument(argument);
   for (const option of [...(form.options ?? []), formatOption(form.formats)])
     made.addOption(option);
@@ -90,31 +91,31 @@ export function commandGroup(
   commands: readonly Command[],
 ): Command {
   const group = new Command(form.name)
-    .description(form.description)
+    .description(form.description ?? "")
     .addHelpText("after", `\nExample:\n  serving ${form.example}`);
   for (const each of commands) group.addCommand(each);
   return group;
 }
 
-/**
- * Commands by name, in the order of `--help`. Each is made alone, so that a start doesn't wait for
- * what the others load, and gets the arguments behind its name.
- */
-export type CommandTable = Readonly<
-  Record<string, (args: readonly (string | undefined)[]) => Command | Promise<Command>>
->;
+/** A command that is made only where it is named. */
+export interface TableCommand {
+  readonly description: string;
+  /** Gets the words behind its name. */
+  readonly load: (words: readonly string[]) => Command | Promise<Command>;
+}
+
+/** Commands by name, in the order of `--help`. */
+export type CommandTable = Readonly<Record<string, TableCommand>>;
 
 /**
- * Makes only the command that the first argument names, and all when it names none, since help or an
- * error then lists them.
+ * The commands of a table for these words. Only the one that they name is whole, so that neither a
+ * start nor a list of all waits for what the others need.
  */
-export function loadNamed(
-  table: CommandTable,
-  [name, ...rest]: readonly (string | undefined)[],
-): Promise<Command[]> {
-  const all = Object.entries(table);
-  const named = all.filter(([each]) => each === name);
-  return Promise.all(
-    named.length > 0 ? named.map(([, load]) => load(rest)) : all.map(([, load]) => load([])),
-  );
+export function commandsOf(table: CommandTable, words: readonly string[]): Promise<Command[]> {
+  const at = words.findIndex((word) => !word.startsWith("-") && word !== "help");
+  const made = Object.entries(table).map(async ([name, { description, load }]) => {
+    const command = name === words[at] ? await load(words.slice(at + 1)) : new Command(name);
+    return command.description(description);
+  });
+  return Promise.all(made);
 }

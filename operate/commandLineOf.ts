@@ -1,5 +1,5 @@
 import { type AddHelpTextContext, Command, CommanderError } from "commander";
-import { type CommandTable, loadNamed, printRefusal } from "../commandLine/command";
+import { type CommandTable, commandsOf, printRefusal } from "../commandLine/command";
 import { EXIT, WrongUse } from "../commandLine/exit";
 import { say } from "../commandLine/output";
 import { goneWord } from "./earlierWords";
@@ -43,10 +43,10 @@ export async function commandLineOf(
     throw refusal;
   }
   // No command is needed to say the version.
-  const loaded = VERSION.test(args[0] ?? "")
+  const made = VERSION.test(args[0] ?? "")
     ? []
-    : await loadNamed({ ...commands, ...unlisted }, args);
-  for (const command of loaded)
+    : await commandsOf({ ...commands, ...unlisted }, args);
+  for (const command of made)
     program.addCommand(inherit(program, command), {
       hidden: Object.hasOwn(unlisted, command.name()),
     });

@@ -1,38 +1,118 @@
 import type { Command } from "commander";
 import type { CommandTable } from "../commandLine/command";
 import { commandLineOf } from "./commandLineOf";
+import { PLAN_DESCRIPTION } from "./planDescription";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */
 export const COMMANDS: CommandTable = {
-  init: async () => (await import("./commands/init")).initCommand(),
-  plan: async () => (await import("./commands/plan")).planCommand(),
-  models: async () => (await import("./commands/models")).modelsCommand(),
-  preview: async () => (await import("./commands/update")).updateCommand("preview"),
-  up: async () => (await import("./commands/update")).updateCommand("up"),
-  down: async () => (await import("./commands/update")).updateCommand("down"),
-  verify: async () => (await import("./commands/verify")).verifyCommand(),
-  status: async () => (await import("./commands/status")).statusCommand(),
-  logs: async () => (await import("./commands/logs")).logsCommand(),
-  stop: async () => (await import("./commands/startStop")).stopCommand(),
-  start: async () => (await import("./commands/startStop")).startCommand(),
-  backup: async () => (await import("./commands/backup")).backupCommand(),
-  restore: async () => (await import("./commands/restore")).restoreCommand(),
-  clients: async () => (await import("./commands/clients")).clientsCommand(),
-  bench: async () => (await import("./commands/bench")).benchCommand(),
-  doctor: async () => (await import("./commands/doctor")).doctorCommand(),
-  pin: async () => (await import("./commands/pin")).pinCommand(),
-  fetch: async () => (await import("./commands/fetch")).fetchCommand(),
-  harness: async (args) =>
-    (await import("../harness/cli/harness")).harnessCommand(args, {
-      reference: async () => (await import("./commands/reference")).referenceCommand(),
-    }),
-  completion: async () => (await import("./commands/completion")).completionCommand(),
+  init: {
+    description: "Look at a machine and write its stack file, each value with its reason.",
+    load: async () => (await import("./commands/init")).initCommand(),
+  },
+  plan: {
+    description: PLAN_DESCRIPTION,
+    load: async () => (await import("./commands/plan")).planCommand(),
+  },
+  models: {
+    description: "List the known models, and whether each fits on the machine of the stack file.",
+    load: async () => (await import("./commands/models")).modelsCommand(),
+  },
+  preview: {
+    description:
+      "Show what `up` would change, judged by the policies. It changes nothing on a machine.",
+    load: async () => (await import("./commands/update")).updateCommand("preview"),
+  },
+  up: {
+    description: "Apply the stack file: shows the preview, asks, then changes the machine.",
+    load: async () => (await import("./commands/update")).updateCommand("up"),
+  },
+  down: {
+    description:
+      "Remove what `up` made. The model cache stays, and so does everything that isn't ours.",
+    load: async () => (await import("./commands/update")).updateCommand("down"),
+  },
+  verify: {
+    description: "Probe a running environment as its clients use it, and say what to change.",
+    load: async () => (await import("./commands/verify")).verifyCommand(),
+  },
+  status: {
+    description: "Say what runs: each server and service, the memory, and what they do.",
+    load: async () => (await import("./commands/status")).statusCommand(),
+  },
+  logs: {
+    description: "Print the end of the log of a server or service, of all its ranks, without keys.",
+    load: async () => (await import("./commands/logs")).logsCommand(),
+  },
+  stop: {
+    description: "Stop a server or service to free its memory. Everything else is kept.",
+    load: async () => (await import("./commands/startStop")).stopCommand(),
+  },
+  start: {
+    description:
+      "Start a stopped server or service. A server that starts on request must fit beside what runs.",
+    load: async () => (await import("./commands/startStop")).startCommand(),
+  },
+  backup: {
+    description: "Copy the chat UI's data on its machine. The chat UI is stopped meanwhile.",
+    load: async () => (await import("./commands/backup")).backupCommand(),
+  },
+  restore: {
+    description: "List the copies of the chat UI's data, or put one back.",
+    load: async () => (await import("./commands/restore")).restoreCommand(),
+  },
+  clients: {
+    description: "Write files for clients on other computers.",
+    load: async () => (await import("./commands/clients")).clientsCommand(),
+  },
+  bench: {
+    description:
+      "Measure a running server with vLLM's own client: how fast it reads prompts and answers agents.",
+    load: async () => (await import("./commands/bench")).benchCommand(),
+  },
+  doctor: {
+    description:
+      "Say what is wrong with a machine and which line of the stack file fixes it. Changes nothing.",
+    load: async () => (await import("./commands/doctor")).doctorCommand(),
+  },
+  pin: {
+    description:
+      "Pin an image: its digest, the versions inside it, and whether it may run; or look for newer ones.",
+    load: async () => (await import("./commands/pin")).pinCommand(),
+  },
+  fetch: {
+    description:
+      "Pull the images and download the models of the stack file, before `up` stops anything.",
+    load: async () => (await import("./commands/fetch")).fetchCommand(),
+  },
+  harness: {
+    description:
+      "Check, show, write and freeze an automation harness's files; run its app and gates.",
+    load: async (words) =>
+      (await import("../harness/cli/harness")).harnessCommand(words, {
+        reference: {
+          description:
+            "Write the reference of every configuration file, or check that it is up to date.",
+          load: async () => (await import("./commands/reference")).referenceCommand(),
+        },
+      }),
+  },
+  completion: {
+    description: "Print a script that lets your shell complete commands, options and names.",
+    load: async () => (await import("./commands/completion")).completionCommand(),
+  },
 };
 
 /** Commands that help doesn't list. */
 export const UNLISTED: CommandTable = {
-  refresh: async () => (await import("./commands/update")).updateCommand("refresh"),
-  candidates: async () => (await import("./commands/completion")).candidatesCommand(serving),
+  refresh: {
+    description:
+      "Find out what is gone from the machine since it was applied, so that the next `up` makes it again.",
+    load: async () => (await import("./commands/update")).updateCommand("refresh"),
+  },
+  candidates: {
+    description: "List what may stand in place of the last of these words, each with what it is.",
+    load: async () => (await import("./commands/completion")).candidatesCommand(serving),
+  },
 };
 
 /** Builds the command line for these arguments; nothing runs until `parseAsync`. */

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type CommandTable, commandGroup, loadNamed } from "../../commandLine/command";
+import { type CommandTable, commandGroup, commandsOf } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
 import { checkAnalyticsCommand, setAnalyticsCommand, showAnalyticsCommand } from "./analytics";
 import { appCommand } from "./app";
@@ -43,38 +43,25 @@ const GROUPS = [
   },
 ] as const;
 
-const TABLE: CommandTable = {
-  ...Object.fromEntries(
-    GROUPS.map(({ commands, ...form }) => [
-      form.name,
-      ([file]: readonly (string | undefined)[]) => {
-        // `harness check Pulumi.dgx.yaml` is easily typed: nearly every other command is about that
-        // file.
-        if (form.name === "check" && file !== undefined && isStackFile(file))
-          throw new WrongUse(`${file}: ${stackFileHint(file)}`);
-        return commandGroup(
-          form,
-          commands.map((make) => make()),
-        );
-      },
-    ]),
-  ),
-  app: appCommand,
-  gate: gateCommand,
-};
-
 /** `serving harness`. `more` are commands that need what isn't here. */
 export async function harnessCommand(
-  args: readonly (string | undefined)[],
-  more: CommandTable = {},
+  words: readonly string[],
+  more: CommandTable,
 ): Promise<Command> {
-  return commandGroup(
-    {
-      name: "harness",
-      description:
-        "Check, show, write and freeze an automation harness's files; run its app and gates.",
-      example: "harness check automation automation.yaml",
-    },
-    await loadNamed({ ...TABLE, ...more }, args),
+  const [word, file] = words;
+  // `harness check Pulumi.dgx.yaml` is easily typed: nearly every other command is about that file.
+  if (word === "check" && file !== undefined && isStackFile(file))
+    throw new WrongUse(`${file}: ${stackFileHint(file)}`);
+  const groups = GROUPS.map(({ commands, ...form }) =>
+    commandGroup(
+      form,
+      commands.map((make) => make()),
+    ),
   );
+  return commandGroup({ name: "harness", example: "harness check automation automation.yaml" }, [
+    ...groups,
+    appCommand(),
+    gateCommand(),
+    ...(await commandsOf(more, words)),
+  ]);
 }

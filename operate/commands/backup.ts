@@ -15,7 +15,6 @@ export const dataArgument = () =>
 export function backupCommand(): Command {
   return command({
     name: "backup",
-    description: "Copy the chat UI's data on its machine. The chat UI is stopped meanwhile.",
     arguments: [dataArgument()],
     options: stackFileOptions(),
     notes: `An update that changes the image makes such a copy by itself. The last 3 are kept, on the machine's own disk.

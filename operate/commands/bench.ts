@@ -52,8 +52,6 @@ const SWAPS_GONE =
 export function benchCommand(): Command {
   return command({
     name: "bench",
-    description:
-      "Measure a running server with vLLM's own client: how fast it reads prompts and answers agents.",
     arguments: [
       new Argument(
         "[server]",

@@ -40,8 +40,5 @@ Exit code: 0 written, 1 faults or a laptop could not reach something, 2 wrong us
       });
     },
   });
-  const description = "Write files for clients on other computers.";
-  return commandGroup({ name: "clients", description, example: "clients export laptop" }, [
-    exporting,
-  ]);
+  return commandGroup({ name: "clients", example: "clients export laptop" }, [exporting]);
 }

@@ -12,7 +12,6 @@ import { projectOrProgram, stackNames, stackPath } from "../stack/stackFile";
 export function completionCommand(): Command {
   return command({
     name: "completion",
-    description: "Print a script that lets your shell complete commands, options and names.",
     arguments: [new Argument("<shell>", "your shell").choices(Object.keys(SCRIPTS))],
     notes: `bash, in ~/.bashrc:              source <(serving completion bash)
 zsh, in ~/.zshrc after compinit:  source <(serving completion zsh)
@@ -63,7 +62,6 @@ export function candidatesCommand(
 ): Command {
   return command({
     name: "candidates",
-    description: "List what may stand in place of the last of these words, each with what it is.",
     arguments: [new Argument("<words...>", "the command line behind `serving`, after --")],
     example: "candidates -- plan --st",
     run: async (_, words: readonly string[]) => {

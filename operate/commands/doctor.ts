@@ -42,8 +42,6 @@ interface DoctorOptions extends StackFileOptions, GivenFiles {
 export function doctorCommand(): Command {
   return command({
     name: "doctor",
-    description:
-      "Say what is wrong with a machine and which line of the stack file fixes it. Changes nothing.",
     options: [
       ...stackFileOptions(),
       new Option("--log <file...>", "log to read instead of the machine; - is stdin"),

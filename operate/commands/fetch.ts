@@ -22,8 +22,6 @@ interface FetchOptions extends StackFileOptions {
 export function fetchCommand(): Command {
   return command({
     name: "fetch",
-    description:
-      "Pull the images and download the models of the stack file, before `up` stops anything.",
     options: [
       ...stackFileOptions(),
       machineOption(),

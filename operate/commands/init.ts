@@ -48,7 +48,6 @@ type InitOptions = Readonly<
 export function initCommand(): Command {
   return command({
     name: "init",
-    description: "Look at a machine and write its stack file, each value with its reason.",
     options: initOptions(),
     notes: `In a folder without a project it makes one: package.json, Pulumi.yaml, .gitignore, and what \`npm install\` brings. In a
 folder with a project it adds a stack file, in one step. No existing file is overwritten; nothing on the machine is

@@ -34,7 +34,6 @@ export const nameArgument = () =>
 export function logsCommand(): Command {
   return command({
     name: "logs",
-    description: "Print the end of the log of a server or service, of all its ranks, without keys.",
     arguments: [nameArgument()],
     options: [
       ...stackFileOptions(),

@@ -47,7 +47,6 @@ const model = () =>
 export function modelsCommand(): Command {
   const list = command({
     name: "models",
-    description: "List the known models, and whether each fits on the machine of the stack file.",
     options: [
       ...seatOptions(),
       new Option("--all", "also list models that need more machines than are linked"),

@@ -29,8 +29,6 @@ type PinOptions = StackFileOptions & {
 export function pinCommand(): Command {
   return command({
     name: "pin",
-    description:
-      "Pin an image: its digest, the versions inside it, and whether it may run; or look for newer ones.",
     arguments: [
       new Argument(
         "[image:tag]",

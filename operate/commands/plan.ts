@@ -52,8 +52,6 @@ interface PlanOptions extends StackFileOptions {
 export function planCommand(): Command {
   return command({
     name: "plan",
-    description:
-      "Show what `up` would do: what changes, memory, endpoints, and what each policy says.",
     arguments: [
       new Argument(
         "[name]",

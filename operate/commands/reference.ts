@@ -9,7 +9,6 @@ import { projectFolder } from "../stack/stackFile";
 export function referenceCommand(): Command {
   return command({
     name: "reference",
-    description: "Write the reference of every configuration file, or check that it is up to date.",
     options: [
       new Option("--check", "write nothing; fail and name the files that are stale"),
       new Option("--out <dir>", "the reference's folder (default: docs/reference of the project)"),

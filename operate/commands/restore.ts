@@ -24,7 +24,6 @@ interface RestoreOptions extends StackFileOptions {
 export function restoreCommand(): Command {
   return command({
     name: "restore",
-    description: "List the copies of the chat UI's data, or put one back.",
     arguments: [dataArgument(), new Argument("[copy]", "name of a copy, as the list has it")],
     options: [...stackFileOptions(), new Option("-y, --yes", "ask nothing")],
     notes: `The present data are first kept as another copy. The next run finishes or undoes an interrupted one.

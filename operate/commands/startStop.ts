@@ -39,7 +39,6 @@ const ANSWER_SECONDS = 60;
 export const stopCommand = (): Command =>
   turn(
     "stop",
-    "Stop a server or service to free its memory. Everything else is kept.",
     `It stays stopped when Docker or the machine starts again, until \`serving start\`, or until an update replaces it.
 A server's running requests get \`waitForRequestsMinutes\` to end first, and then its \`stopGraceSeconds\`. With llama-swap
 (\`onDemand\`), that stops the servers that it starts, and waits for no request.`,
@@ -48,7 +47,6 @@ A server's running requests get \`waitForRequestsMinutes\` to end first, and the
 export const startCommand = (): Command =>
   turn(
     "start",
-    "Start a stopped server or service. A server that starts on request must fit beside what runs.",
     `\`serving status --wait\` follows the start of a server. A server with \`start: onRequest\` that doesn't fit beside
 what runs isn't started: the command says what to stop first. With llama-swap (\`onDemand\`), that makes room, and the
 command waits until the server is ready.`,
@@ -61,15 +59,9 @@ command waits until the server is ready.`,
     ],
   );
 
-function turn(
-  word: Word,
-  description: string,
-  notes: string,
-  options: readonly Option[] = [],
-): Command {
+function turn(word: Word, notes: string, options: readonly Option[] = []): Command {
   return command({
     name: word,
-    description,
     arguments: [nameArgument()],
     options: [...stackFileOptions(), ...options],
     notes: `${notes}\nExit code: 0 done, 1 it failed, or that is not ours to start or stop, 2 wrong use.`,

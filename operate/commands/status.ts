@@ -32,7 +32,6 @@ import { type WaitOptions, waitOutcome } from "./wait";
 export function statusCommand(): Command {
   return command({
     name: "status",
-    description: "Say what runs: each server and service, the memory, and what they do.",
     arguments: [new Argument("[server]", "the server to wait for, with --wait")],
     options: [
       ...stackFileOptions(),

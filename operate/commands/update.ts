@@ -18,7 +18,6 @@ import { afterDown } from "../update/afterDown";
 import { up } from "../update/up";
 
 interface Form {
-  readonly description: string;
   readonly example: string;
   readonly notes?: string;
   readonly options?: readonly (readonly [flags: string, description: string])[];
@@ -33,14 +32,11 @@ const OUTPUTS = "The stack's outputs are left out: --suppress-outputs=false prin
 
 const FORMS: Readonly<Record<Word, Form>> = {
   preview: {
-    description:
-      "Show what `up` would change, judged by the policies. It changes nothing on a machine.",
     notes: `Only \`up\` checks which ports are taken and how much memory is free now, before its first change.
 ${OUTPUTS}`,
     example: "preview --diff",
   },
   up: {
-    description: "Apply the stack file: shows the preview, asks, then changes the machine.",
     example: "up --stack dgx",
     options: [
       [
@@ -55,13 +51,9 @@ If an update by --verified was interrupted, the next \`serving up\` finishes it.
 ${OUTPUTS}`,
   },
   down: {
-    description:
-      "Remove what `up` made. The model cache stays, and so does everything that isn't ours.",
     example: "down --stack dgx",
   },
   refresh: {
-    description:
-      "Find out what is gone from the machine since it was applied, so that the next `up` makes it again.",
     notes: "`serving up --refresh` does the same, and then applies the stack file.",
     example: "refresh --preview-only",
   },
@@ -69,10 +61,8 @@ ${OUTPUTS}`,
 
 /** The command that runs Pulumi with this word. */
 export function updateCommand(word: Word): Command {
-  const { description, example, notes, options = [] } = FORMS[word];
-  const command = new Command(word)
-    .description(description)
-    .addOption(stackOption("-s, --stack <name>"));
+  const { example, notes, options = [] } = FORMS[word];
+  const command = new Command(word).addOption(stackOption("-s, --stack <name>"));
   for (const [flags, about] of options) command.addOption(new Option(flags, about));
   return command
     .argument(

@@ -40,7 +40,6 @@ interface VerifyCommandOptions extends StackFileOptions {
 export function verifyCommand(): Command {
   return command({
     name: "verify",
-    description: "Probe a running environment as its clients use it, and say what to change.",
     arguments: [
       new Argument(
         "[name]",

@@ -1,35 +1,34 @@
 import { Argument, Command, Option } from "commander";
 import { describe, expect, it, vi } from "vitest";
-import { command, loadNamed, type Outcome } from "../../commandLine/command";
+import { command, commandsOf, type Outcome } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { FaultyInput, UnreadableInput } from "../../faults/fault";
 import { COMMANDS } from "../../operate/servingCommand";
 import { runServing } from "../operate/runServing";
 
 describe("the commands of a table", () => {
-  const loaded: string[] = [];
-  const of = (name: string) => async (args: readonly (string | undefined)[]) => {
-    loaded.push([name, ...args].join(" "));
-    return new Command(name);
-  };
-  const table = { one: of("one"), two: of("two") };
-  const load = async (...args: string[]) => {
-    loaded.length = 0;
-    const commands = await loadNamed(table, args);
-    return [commands.map((command) => command.name()), [...loaded]];
-  };
+  const of = (name: string) => ({
+    description: `is ${name}`,
+    load: (words: readonly string[]) => new Command(name).usage(["whole", ...words].join(" ")),
+  });
+  const made = async (...words: string[]) =>
+    (await commandsOf({ one: of("one"), two: of("two") }, words)).map((command) =>
+      [command.name(), command.description(), command.usage()].join(": "),
+    );
 
-  it("are loaded by the name that is asked for, with what follows it", async () => {
-    expect(await load("two", "a", "-b")).toEqual([["two"], ["two a -b"]]);
+  it.each([
+    [["two", "a", "-b"], "whole a -b"],
+    [["--", "two"], "whole"],
+    [["help", "two"], "whole"],
+    [["two", "two"], "whole two"],
+  ])("are whole by the name that is asked for, with what follows it: %j", async (words, rest) => {
+    expect(await made(...words)).toEqual(["one: is one: [options]", `two: is two: ${rest}`]);
   });
 
-  it.each([[[]], [["--help"]], [["three"]], [["constructor"]], [["help", "two"]]])(
-    "are all there for %j",
-    async (args) => {
-      expect(await load(...args)).toEqual([
-        ["one", "two"],
-        ["one", "two"],
-      ]);
+  it.each([[[]], [["--help"]], [["three"]], [["constructor"]], [["three", "two"]]])(
+    "are only named for %j",
+    async (words) => {
+      expect(await made(...words)).toEqual(["one: is one: [options]", "two: is two: [options]"]);
     },
   );
 });

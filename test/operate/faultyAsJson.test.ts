@@ -30,7 +30,7 @@ function wordsOf(command: Command, before: readonly string[] = []): string[] {
 
 const commands: string[] = [];
 beforeAll(async () => {
-  const all = await Promise.all(Object.values(COMMANDS).map((load) => load([])));
+  const all = await Promise.all(Object.values(COMMANDS).map(({ load }) => load([])));
   const asked = ["--wait", "--against applied", "--versions", "--leftovers"];
   commands.push(...all.flatMap((each) => wordsOf(each)), ...asked.map((each) => `status ${each}`));
 });

@@ -21,9 +21,9 @@ describe("serving harness", () => {
       command.commands.length === 0
         ? [path]
         : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
-    const paths = (await serving(["harness"])).commands.flatMap((harness) =>
-      leaves(harness, ["harness"]),
-    );
+    const { commands } = await serving(["harness"]);
+    const harness = commands.find((each) => each.name() === "harness");
+    const paths = harness === undefined ? [] : leaves(harness, ["harness"]);
     expect(paths.length).toBe(13);
     for (const path of paths) {
       const { code, out } = await runServing([...path, "--help"]);

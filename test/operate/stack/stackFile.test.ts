@@ -85,7 +85,7 @@ function withStack(before: string, command: Command): string[] {
 describe("with two stacks and none named", () => {
   it("every command is asked", async () => {
     const commands = await Promise.all(
-      Object.values({ ...COMMANDS, ...UNLISTED }).map((load) => load([])),
+      Object.values({ ...COMMANDS, ...UNLISTED }).map(({ load }) => load([])),
     );
     expect(commands.flatMap((each) => withStack("", each))).toEqual(Object.keys(COMMAND_LINES));
   });
