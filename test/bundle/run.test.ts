@@ -19,7 +19,7 @@ const PROJECT = resolve(__dirname, "../..");
 const LEFT_OUT = [".git", ".pulumi-state", "dist", "docs", "node_modules", "test"];
 const FROM_SOURCE =
   "Running from source: dist/ is missing or out of date. `npm run build` makes it.\n";
-const SOURCE = "operate/commands/plan.ts";
+const SOURCE = "operate/planDescription.ts";
 /** A build, or a start from source, beside other tests. */
 const LIMIT_MS = 120_000;
 
