@@ -64,13 +64,14 @@ const LOGICAL: readonly ts.SyntaxKind[] = [
 const OTHER_KIND: Readonly<Record<string, string>> = { violation: "advice", advice: "violation" };
 
 /**
- * The source with all of its mutants inside, each behind a switch `__mutant(number)`, and their
- * list; the first has the number `first`.
+ * The source with its mutants inside, each behind a switch `__mutant(number)`, and the list of all;
+ * the first has the number `first`. `isInside` leaves numbers out of the source.
  */
 export function withMutants(
   file: string,
   source: string,
   first: number,
+  isInside: (mutant: number) => boolean = () => true,
 ): { code: string; mutants: Mutant[] } {
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.ES2022, true);
   const printer = ts.createPrinter({ removeComments: true });
@@ -89,15 +90,17 @@ export function withMutants(
       if (isLeftAlone(node)) return node;
       const inside = ts.visitEachChild(node, visit, context);
       if (!ts.isExpression(node) || !ts.isExpression(inside) || continuesChain(node)) return inside;
-      return changesOf(node).reduce<ts.Expression>(
-        (rest, change) => choice(add(node, change), change, rest),
-        inside,
-      );
+      return changesOf(node).reduce<ts.Expression>((rest, change) => {
+        const number = add(node, change);
+        return isInside(number) ? choice(number, change, rest) : rest;
+      }, inside);
     };
     return ts.visitEachChild(root, visit, context);
   };
   const { transformed } = ts.transform(tree, [transformer]);
-  return { code: transformed.map((each) => printer.printFile(each)).join(""), mutants };
+  // Types are read with their comments.
+  const code = transformed.map((each) => ts.createPrinter().printFile(each)).join("");
+  return { code, mutants };
 }
 
 function choice(number: number, changed: ts.Expression, rest: ts.Expression): ts.Expression {
@@ -120,6 +123,7 @@ function isLeftAlone(node: ts.Node): boolean {
   if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isExportDeclaration(node))
     return true;
   if (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return true;
+  if (ts.isCallExpression(node) && node.expression.kind === Kind.ImportKeyword) return true;
   return ts.isPropertyAssignment(node) && node.name.getText() === "description";
 }
 
@@ -138,7 +142,8 @@ function topLevelName(node: ts.Node): string {
   while (!ts.isSourceFile(at.parent)) at = at.parent;
   if (ts.isVariableStatement(at))
     return at.declarationList.declarations.map(({ name }) => name.getText()).join();
-  return ts.isFunctionDeclaration(at) ? (at.name?.text ?? "") : "";
+  if (ts.isFunctionDeclaration(at) || ts.isClassDeclaration(at)) return at.name?.text ?? "";
+  return "";
 }
 
 const isCondition = (node: ts.Expression): boolean => {
@@ -244,7 +249,9 @@ function ofText(
   node: ts.StringLiteral | ts.NoSubstitutionTemplateLiteral | ts.TemplateExpression,
 ): ts.Expression[] {
   const { parent } = node;
-  const named = ts.isPropertyAssignment(parent) && parent.name === node;
+  const named =
+    (ts.isPropertyAssignment(parent) && parent.name === node) ||
+    ts.isTaggedTemplateExpression(parent);
   const compared = ts.isBinaryExpression(parent) && ts.isTypeOfExpression(parent.left);
   const empty = !ts.isTemplateExpression(node) && node.text === "";
   return named || compared || empty ? [] : [make.createStringLiteral("")];
