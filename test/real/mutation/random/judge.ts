@@ -38,6 +38,8 @@ export class Judge {
     private readonly runner: Runner,
     private readonly known: Record<string, WithoutMutant>,
     private readonly verdicts: Verdicts,
+    /** Files that passed with a mutant. */
+    private readonly passed: Record<string, readonly string[]>,
     private readonly keep: () => void,
   ) {}
 
@@ -54,24 +56,18 @@ export class Judge {
     console.log(`${questions.length - open.length} judged, ${open.length} left`);
     if (open.length === 0) return;
     for (const file of files) await this.learn(file);
-    const left = new Map<string, number[]>();
     for (const { number, file } of open) {
       const order = this.order(number, file);
-      const likely = order
-        .filter((tests) => (this.known[tests]?.ms ?? 0) < QUICK_MS)
-        .slice(0, ALONE);
-      await this.sweep(likely, [number]);
-      const others = order.filter((tests) => !likely.includes(tests) && !this.verdicts.has(number));
-      for (const tests of others) left.set(tests, [...(left.get(tests) ?? []), number]);
-      const by = this.verdicts.get(number) ?? `nothing, ${others.length} of ${order.length} left`;
-      console.log(`${file}: ${by}`);
+      const isQuick = (tests: string) => (this.known[tests]?.ms ?? 0) < QUICK_MS;
+      await this.sweep(order.filter(isQuick).slice(0, ALONE), [number]);
+      console.log(`${file}: ${this.verdicts.get(number) ?? `nothing quick of ${order.length}`}`);
     }
-    // Those that see the most mutants first.
-    const most = [...left].sort(([, a], [, b]) => b.length - a.length).map(([tests]) => tests);
-    for (let at = 0; at < most.length; at += TOGETHER) {
-      const batch = most.slice(at, at + TOGETHER);
-      await this.sweep(batch, [...new Set(batch.flatMap((tests) => left.get(tests) ?? []))]);
-      console.log(`${at + batch.length} of ${most.length} files`);
+    const quickest = files.toSorted((a, b) => (this.known[a]?.ms ?? 0) - (this.known[b]?.ms ?? 0));
+    const numbers = open.map(({ number }) => number);
+    for (let at = 0; at < quickest.length; at += TOGETHER) {
+      await this.sweep(quickest.slice(at, at + TOGETHER), numbers);
+      const left = numbers.filter((each) => !this.verdicts.has(each)).length;
+      console.log(`${at + TOGETHER} of ${quickest.length} files: ${left} left`);
     }
     for (const { number } of open) if (!this.verdicts.has(number)) this.note(number, null);
   }
@@ -110,13 +106,18 @@ export class Judge {
 
   /** Finds those that files catch, all at once. */
   private async sweep(files: readonly string[], numbers: readonly number[]): Promise<void> {
-    let rest = files;
+    let rest = files.filter((file) => this.open([file], numbers).length > 0);
     while (rest.length > 0) {
-      const open = this.reaching(rest, numbers);
-      const failing = open.length > 0 ? await this.failing(rest, open) : undefined;
+      const on = this.open(rest, numbers);
+      const failing = await this.failing(rest, on);
       if (failing === undefined) return;
-      await this.sift(failing, this.reaching([failing], open));
-      rest = rest.slice(rest.indexOf(failing) + 1);
+      const [only, ...more] = this.open([failing], numbers);
+      if (only !== undefined && more.length === 0 && on.length > 1)
+        await this.sweep([failing], [only]);
+      else if (only !== undefined) await this.sift(failing, [only, ...more]);
+      rest = rest
+        .slice(rest.indexOf(failing) + 1)
+        .filter((file) => this.open([file], numbers).length > 0);
     }
   }
 
@@ -130,10 +131,20 @@ export class Judge {
       if ((await this.failing([file], part)) !== undefined) await this.sift(file, part);
   }
 
-  /** Those without a verdict that one of the files reaches. */
-  private reaching(files: readonly string[], numbers: readonly number[]): number[] {
-    const reached = new Set(files.flatMap((file) => this.known[file]?.reached ?? []));
-    return numbers.filter((each) => reached.has(each) && !this.verdicts.has(each));
+  /** Those without a verdict that a file reaches and has not passed with. */
+  private open(files: readonly string[], numbers: readonly number[]): number[] {
+    return numbers.filter((number) => {
+      const passed = this.passed[number] ?? [];
+      const isOpen = (file: string) =>
+        this.known[file]?.reached.includes(number) && !passed.includes(file);
+      return !this.verdicts.has(number) && files.some(isOpen);
+    });
+  }
+
+  private pass(files: readonly string[], numbers: readonly number[]): void {
+    for (const number of numbers)
+      this.passed[number] = [...new Set([...(this.passed[number] ?? []), ...files])];
+    this.keep();
   }
 
   /** The first file in which a test fails that passes without these mutants. */
@@ -153,6 +164,7 @@ export class Judge {
     };
     const failed = await run(files, on);
     const at = failed?.findIndex((failures) => failures.length > 0) ?? 0;
+    this.pass(files.slice(0, at < 0 ? files.length : at), on);
     const file = files[at];
     if (file === undefined) return undefined;
     const isSlow =

@@ -29,6 +29,7 @@ interface State {
   readonly commit: string;
   readonly known: Record<string, WithoutMutant>;
   readonly verdicts: Record<string, string | null>;
+  readonly passed: Record<string, readonly string[]>;
 }
 
 /** A drawn mutant and what became of it. */
@@ -63,7 +64,7 @@ async function judge(commit: string, isWhole: boolean): Promise<Judged[]> {
   });
   const runner = new Runner({ tree: TREE, modules: MODULES });
   try {
-    await new Judge(runner, state.known, verdicts, keep).judge(questions);
+    await new Judge(runner, state.known, verdicts, state.passed, keep).judge(questions);
   } finally {
     runner.end();
   }
@@ -94,7 +95,7 @@ async function readyTree(
   const build = startApart({ tree: TREE, modules: MODULES }, ["npm", "run", "--silent", "build"]);
   const [code] = await once(build, "exit");
   if (code !== 0) throw new Error(`${TREE} can't be built with its mutants inside.`);
-  return { commit, known: {}, verdicts: {} };
+  return { commit, known: {}, verdicts: {}, passed: {} };
 }
 
 function git(...args: string[]): string {
