@@ -53,9 +53,8 @@ async function judge(commit: string, isWhole: boolean): Promise<Judged[]> {
   const population = populationOf(ROOT, commit);
   const places = find(mutants, populationOf(ROOT, first), population);
   const state = await readyTree(commit, population, places);
-  const verdicts = new Map(
-    Object.entries(state.verdicts).map(([number, by]) => [Number(number), by]),
-  );
+  const verdicts = new Map(commit === first ? noted(mutants, places) : []);
+  for (const [number, by] of Object.entries(state.verdicts)) verdicts.set(Number(number), by);
   const keep = () => write(STATE, { ...state, verdicts: Object.fromEntries(verdicts) });
   const questions = mutants.flatMap(({ by }, index) => {
     const placed = places[index];
@@ -71,6 +70,17 @@ async function judge(commit: string, isWhole: boolean): Promise<Judged[]> {
   return mutants.map((mutant, index) => {
     const placed = places[index];
     return { mutant, placed, by: placed && verdicts.get(placed.number) };
+  });
+}
+
+/** What the list says of mutants at its own commit, by their numbers. */
+function noted(
+  mutants: readonly Listed[],
+  places: readonly (Placed | undefined)[],
+): [number, string | null][] {
+  return mutants.flatMap(({ by }, index) => {
+    const placed = places[index];
+    return placed === undefined || by === undefined ? [] : [[placed.number, by]];
   });
 }
 
