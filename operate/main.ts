@@ -1,4 +1,3 @@
-import "../faults/interpretSchemas";
 import type { Command } from "commander";
 import { EXIT, explainEscapes, explainFailure } from "../commandLine/exit";
 import { endWhenWritten, say } from "../commandLine/output";

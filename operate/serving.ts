@@ -1,3 +1,4 @@
+import "../faults/interpretSchemas";
 import { todaysWords } from "./earlierWords";
 import { main } from "./main";
 import { serving } from "./servingCommand";

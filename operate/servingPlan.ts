@@ -1,3 +1,4 @@
+import "../faults/interpretSchemas";
 import { commandLineOf } from "./commandLineOf";
 import { planCommand } from "./commands/plan";
 import { main } from "./main";

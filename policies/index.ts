@@ -1,3 +1,4 @@
+import "../faults/interpretSchemas";
 import { PolicyPack } from "@pulumi/policy";
 import { runtime } from "@pulumi/pulumi";
 import { projectAbove } from "../bundle/project.cjs";

@@ -67,6 +67,21 @@ it("runs the bundle without a word while the sources are those of the build", as
   expect(stdout).toContain("Machine dgx");
 });
 
+/** Notes each function that is made from text, as zod makes them unless it is told not to. */
+const NOTES_COMPILED = `globalThis.Function = new Proxy(Function, {
+  construct(...args) {
+    process.stderr.write("compiled\\n");
+    return Reflect.construct(...args);
+  },
+});`;
+
+it("compiles no schema to read a stack file", async () => {
+  writeFileSync(join(copy, "notes.cjs"), NOTES_COMPILED);
+  const plan = ["bundle/serving.cjs", "plan", "--stack", "dgx"];
+  const ran = run("node", ["--require", "./notes.cjs", ...plan], { cwd: copy });
+  expect(await ran).toMatchObject({ code: 0, stderr: "" });
+});
+
 /** Data that no bundle expects to be broken: whatever reads it throws what nobody catches. */
 const BROKEN = "dist/engine-data/0.30.0.json";
 const BUG = (command: string) =>
