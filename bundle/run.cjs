@@ -34,7 +34,10 @@ function runNow(name) {
   throw new Error(`dist/ of ${ROOT} is missing or out of date. \`npm run build\` there makes it.`);
 }
 
-/** Runs a bundle. Node keeps what it compiled in the user's cache folder; Node 20 can't. */
+/**
+ * Runs a bundle. Node keeps what it compiled in the user's cache folder; Node 20 can't. That folder is
+ * the user's own, and each user has a part of it, so no other user's code is run.
+ */
 function runCompiled(name) {
   const { XDG_CACHE_HOME, HOME } = process.env;
   const caches = XDG_CACHE_HOME || `${HOME}/.cache`;
