@@ -109,3 +109,17 @@ it("a style of ours does, and no other", () => {
 it("a JSON document keeps every character", () => {
   expect(JSON.parse(plainJson({ [EVIL]: [EVIL] }))).toEqual({ [EVIL]: [EVIL] });
 });
+
+it("a JSON document has no key, in a text that repeats or is long", () => {
+  const key = "hf_Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo";
+  const long = "a ".repeat(10_000);
+  const document = [key, "b", key, "b", long + key, long + key];
+  expect(JSON.parse(plainJson(document))).toEqual([
+    "<redacted>",
+    "b",
+    "<redacted>",
+    "b",
+    `${long}<redacted>`,
+    `${long}<redacted>`,
+  ]);
+});
