@@ -37,7 +37,7 @@ import {
   stackFile,
   stackFileOptions,
 } from "../stack/stackFile";
-import { forStack } from "../stack/typed";
+import { typedFor } from "../stack/typed";
 import { keptStarts } from "../verify/keptStarts";
 
 interface PlanOptions extends StackFileOptions {
@@ -129,7 +129,7 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   }
   if (name !== undefined)
     return { result, text: partText(named(planned.machines, name), width), failed };
-  const typed = (each: string) => forStack(each, options);
+  const typed = typedFor(options);
   const changes = full ? [] : await changesHere(planned, typed);
   const shown = { full, changes, typed, ...startsOn(planned, file) };
   return { result, text: planText(planned, policies, width, shown), failed };

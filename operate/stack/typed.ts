@@ -33,13 +33,18 @@ export const givenOptions = ({ stack, file }: StackFileOptions): string =>
  * A proposed command for the stack that was looked at: without its name it would act on the default
  * one.
  */
-export function forStack(command: string, { stack, file }: StackFileOptions): string {
+export const forStack = (command: string, options: StackFileOptions): string =>
+  typedFor(options)(command);
+
+/** The same for many commands: the project's folder is looked at once. */
+export function typedFor({ stack, file }: StackFileOptions): (command: string) => string {
   const name = file === undefined ? stack : /^Pulumi\.(.+)\.yaml$/.exec(basename(file))?.[1];
   // Without a project there is no stack but the one in the file.
   const other = name !== undefined && isInProject() && name !== impliedStack();
   const reads = file !== undefined ? ` --file ${shellWord(file)}` : other ? ` --stack ${name}` : "";
-  return command
-    .replace(READS, (found) => `${found}${reads}`)
-    .replace(WRITES, (found) => `${found}${reads}`)
-    .replace(APPLIES, (found) => (other ? `${found} --stack ${name}` : found));
+  return (command) =>
+    command
+      .replace(READS, (found) => `${found}${reads}`)
+      .replace(WRITES, (found) => `${found}${reads}`)
+      .replace(APPLIES, (found) => (other ? `${found} --stack ${name}` : found));
 }
