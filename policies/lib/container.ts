@@ -211,3 +211,18 @@ export function withPlainProps(resource: DeclaredResource): DeclaredResource {
 export function ofType(resources: readonly DeclaredResource[], type: string): DeclaredResource[] {
   return resources.filter((resource) => resource.type === type);
 }
+
+/** Things by a key of theirs, each in the order in which they are given. */
+export function grouped<Each, Key>(
+  all: readonly Each[],
+  keyOf: (each: Each) => Key,
+): Map<Key, Each[]> {
+  const groups = new Map<Key, Each[]>();
+  for (const each of all) {
+    const key = keyOf(each);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [each]);
+    else group.push(each);
+  }
+  return groups;
+}

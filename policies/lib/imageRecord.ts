@@ -10,7 +10,7 @@ import {
 import { hubName, imageReference } from "../../machines/docker/imageReference";
 import { knownMap, type Read, text } from "../../vllm/argv/unknown";
 import { engineData, engineVersions, newestEngineData } from "../../vllm/engineData";
-import { type DeclaredResource, ofType } from "./container";
+import { type DeclaredResource, grouped, ofType } from "./container";
 
 /** What is recorded of the packages inside an image, apart from any container that runs it. */
 export interface RecordedImage {
@@ -44,19 +44,24 @@ export function imageRecord(resource: DeclaredResource): RecordedImage {
  */
 export function recordsIn(resources: readonly DeclaredResource[]) {
   const all = ofType(resources, TYPE.imageRecord)
-    .map((resource) => ({ name: resource.name, ...imageRecord(resource) }))
+    .map((resource, at) => ({ name: resource.name, at, ...imageRecord(resource) }))
     // A server of ours whose stack file records nothing has one without a word.
     .filter(({ versions, evidence }) => versions.size > 0 || evidence !== "none");
+  const byName = grouped(all, ({ name }) => name);
+  // Servers of one image each record it, and most say the same.
+  const byDigest = new Map([...grouped(all, ({ of }) => of)].map(([of, its]) => [of, unlike(its)]));
   return ({ name, props }: DeclaredResource): RecordedImage[] => {
     const image = text(props.image);
     const digest = typeof image === "string" ? imageReference(image)?.digest : undefined;
-    const own = imageRecordName(name);
-    const found = all.filter(
-      (each) => each.name === own || (digest !== undefined && each.of === digest),
-    );
-    return [...new Map(found.map((each) => [saying(each), each])).values()];
+    const own = byName.get(imageRecordName(name)) ?? [];
+    const others = digest === undefined ? [] : (byDigest.get(digest) ?? []);
+    return unlike([...own, ...others].sort((a, b) => a.at - b.at));
   };
 }
+
+/** Those that say something else than the ones before them. */
+const unlike = <Each extends RecordedImage>(records: readonly Each[]): Each[] =>
+  [...grouped(records, saying).values()].flatMap(([first]) => first ?? []);
 
 const saying = ({ of, versions, evidence }: RecordedImage) =>
   [of, ...versions, evidence].flat().map(String).join("\n");

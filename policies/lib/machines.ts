@@ -46,6 +46,7 @@ export const byMachine = (resources: readonly DeclaredResource[]): readonly Mach
 function computersOf(resources: readonly DeclaredResource[]): MachineGroup[][] {
   const { machines, computerOf, machinesOf } = placementOf(resources);
   const containers = ofType(resources, TYPE.container);
+  const containersOn = byNames(containers, machinesOf);
   const groupOf = groupsOf(resources);
   const apart = (machine: NamedMachine | undefined, its: readonly DeclaredResource[]) => {
     const among = machine?.computers.size ? [] : its.flatMap((each) => computerOf(each) ?? []);
@@ -56,10 +57,7 @@ function computersOf(resources: readonly DeclaredResource[]): MachineGroup[][] {
     });
   };
   const named = byKernel(machines).flatMap((some) => {
-    const groups = some.flatMap((machine) => {
-      const its = containers.filter((each) => machinesOf(each)?.includes(machine.name) ?? true);
-      return apart(machine, its);
-    });
+    const groups = some.flatMap((machine) => apart(machine, containersOn(machine.name)));
     return some.length === 1 ? groups.map((group) => [group]) : [groups];
   });
   const elsewhere = containers.filter((each) => machinesOf(each)?.length === 0);
@@ -73,15 +71,16 @@ const OF_MACHINES = [TYPE.hostInstance, TYPE.inferenceServer, TYPE.onDemand, TYP
 
 /** Makes the group of a machine with containers, from what a program declares of it. */
 function groupsOf(resources: readonly DeclaredResource[]) {
-  const declared = OF_MACHINES.flatMap((type) => ofType(resources, type)).map((resource) => ({
-    resource,
-    of: machineOf(resource),
-  }));
+  // A declaration that names no machine holds for each.
+  const declaredOf = byNames(
+    OF_MACHINES.flatMap((type) => ofType(resources, type)),
+    (resource) => {
+      const machine = machineOf(resource);
+      return machine === undefined ? undefined : [machine];
+    },
+  );
   return (machine: string | undefined, containers: readonly DeclaredResource[]): MachineGroup => {
-    // A declaration that names no machine holds for each.
-    const here = declared
-      .filter(({ of }) => (of ?? machine) === machine)
-      .map(({ resource }) => resource);
+    const here = declaredOf(machine);
     return {
       machine,
       containers,
@@ -91,6 +90,25 @@ function groupsOf(resources: readonly DeclaredResource[]) {
       component: ofType(here, TYPE.machine)[0],
     };
   };
+}
+
+/** Finds those with a name, among them those without any, in the order in which they are given. */
+function byNames(
+  resources: readonly DeclaredResource[],
+  namesOf: (resource: DeclaredResource) => readonly string[] | undefined,
+): (name: string | undefined) => readonly DeclaredResource[] {
+  const unnamed: DeclaredResource[] = [];
+  const named = new Map<string | undefined, DeclaredResource[]>();
+  for (const resource of resources) {
+    const names = namesOf(resource);
+    if (names === undefined) for (const each of [unnamed, ...named.values()]) each.push(resource);
+    for (const name of names ?? []) {
+      const each = named.get(name) ?? [...unnamed];
+      each.push(resource);
+      named.set(name, each);
+    }
+  }
+  return (name) => named.get(name) ?? unnamed;
 }
 
 /**

@@ -2,7 +2,7 @@ import { TYPE } from "../../components/planned";
 import { computerAt, isTunnel } from "../../machines/address";
 import { knownMaps } from "../../vllm/argv/unknown";
 import { DOCKER_PROVIDER, placesIn } from "./computers";
-import { containerName, type DeclaredResource, knownText, ofType } from "./container";
+import { containerName, type DeclaredResource, grouped, knownText, ofType } from "./container";
 
 /** A machine that a program names, and what tells where it is. */
 export interface NamedMachine {
@@ -43,12 +43,16 @@ export function placementOf(resources: readonly DeclaredResource[]): Placement {
   const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer, TYPE.onDemand].flatMap(
     (type) => ofType(resources, type),
   );
-  const names = [...new Set(declaring.flatMap((resource) => machineOf(resource) ?? []))];
+  const names = new Set(declaring.flatMap((resource) => machineOf(resource) ?? []));
   const told = onceForEach(toldIn(resources, names, (resource) => placeIn(resource).computer));
-  const placed = [TYPE.container, DOCKER_PROVIDER].flatMap((type) => ofType(resources, type));
-  const machines = names.map((name): NamedMachine => {
-    const places = placed.filter((each) => told(each) === name).map(placeIn);
-    const components = ofType(declaring, TYPE.machine).filter((each) => machineOf(each) === name);
+  const placed = grouped(
+    [TYPE.container, DOCKER_PROVIDER].flatMap((type) => ofType(resources, type)),
+    told,
+  );
+  const componentsOf = grouped(ofType(declaring, TYPE.machine), machineOf);
+  const machines = [...names].map((name): NamedMachine => {
+    const places = (placed.get(name) ?? []).map(placeIn);
+    const components = componentsOf.get(name) ?? [];
     return {
       name,
       engines: new Set(places.flatMap(({ engine }) => engine ?? [])),
@@ -62,22 +66,22 @@ export function placementOf(resources: readonly DeclaredResource[]): Placement {
       bootId: components.find(({ bootId }) => bootId !== undefined)?.bootId,
     };
   });
+  const onEngine = namesByEngine(machines);
   const saidToHave = onceForEach((container: DeclaredResource) => {
     const { engine } = placeIn(container);
-    const own = told(container);
-    return machines.filter(
-      ({ name, engines }) => name === own || (engine !== undefined && engines.has(engine)),
-    );
+    return [...new Set([told(container) ?? [], onEngine.get(engine) ?? []].flat())];
   });
   const computerOf = (container: DeclaredResource) =>
     saidToHave(container).length > 0 ? undefined : placeIn(container).computer;
   const machinesOf = (container: DeclaredResource) => {
     const on = saidToHave(container);
-    if (on.length > 0) return namesOf(on);
+    if (on.length > 0) return on;
     const { computer } = placeIn(container);
     return computer === undefined
       ? undefined
-      : namesOf(machines.filter(({ computers: its }) => its.size === 0 || its.has(computer)));
+      : machines
+          .filter(({ computers: its }) => its.size === 0 || its.has(computer))
+          .map(({ name }) => name);
   };
   return { machines, computerOf, machinesOf };
 }
@@ -92,7 +96,18 @@ function onceForEach<T>(find: (resource: DeclaredResource) => T): typeof find {
   };
 }
 
-const namesOf = (machines: readonly NamedMachine[]): string[] => machines.map(({ name }) => name);
+/** Names of the machines on each Docker engine that is known. */
+function namesByEngine(machines: readonly NamedMachine[]): Map<string | undefined, string[]> {
+  const places = machines.flatMap(({ name, engines }) =>
+    [...engines].map((engine) => ({ name, engine })),
+  );
+  return new Map(
+    [...grouped(places, ({ engine }) => engine)].map(([engine, its]) => [
+      engine,
+      its.map(({ name }) => name),
+    ]),
+  );
+}
 
 /** The computer of a planned machine, unless its address is a tunnel to another one. */
 function plannedComputer({ dockerHost }: DeclaredResource): string | undefined {
@@ -104,7 +119,7 @@ function plannedComputer({ dockerHost }: DeclaredResource): string | undefined {
 /** Finds the machine that a program says a container or a provider is on. */
 function toldIn(
   resources: readonly DeclaredResource[],
-  names: readonly string[],
+  names: ReadonlySet<string | undefined>,
   computerOf: Placement["computerOf"],
 ): (resource: DeclaredResource) => string | undefined {
   const stated = statedMachines(resources);
@@ -116,13 +131,13 @@ function toldIn(
   };
   return (resource) => {
     const said = stated.get(containerName(resource)) ?? stated.get(resource.name);
-    const known = [resource.provider, computerOf(resource)];
+    const named = (name: string | undefined) => (names.has(name) ? name : undefined);
     return (
       above(resource) ??
-      names.find((name) => name === resource.provider) ??
+      named(resource.provider) ??
       // A name that two machines use says nothing about which of them is meant.
       (said?.size === 1 ? [...said][0] : undefined) ??
-      names.find((name) => known.includes(name))
+      named(computerOf(resource))
     );
   };
 }
@@ -148,11 +163,8 @@ function statedMachines(resources: readonly DeclaredResource[]): Map<unknown, Re
  */
 export function byKernel(machines: readonly NamedMachine[]): NamedMachine[][] {
   return machines.reduce<NamedMachine[][]>((computers, machine) => {
-    const isItsOwn = (some: readonly NamedMachine[]) => some.some((each) => isOne(each, machine));
-    return [
-      ...computers.filter((some) => !isItsOwn(some)),
-      [...computers.filter(isItsOwn).flat(), machine],
-    ];
+    const its = computers.filter((some) => some.some((each) => isOne(each, machine)));
+    return [...computers.filter((some) => !its.includes(some)), [...its.flat(), machine]];
   }, []);
 }
 
@@ -163,5 +175,7 @@ function isOne(one: NamedMachine, other: NamedMachine): boolean {
     : one.bootId === other.bootId;
 }
 
-const meet = (one: ReadonlySet<string>, other: ReadonlySet<string>): boolean =>
-  [...one].some((each) => other.has(each));
+function meet(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  for (const each of one) if (other.has(each)) return true;
+  return false;
+}

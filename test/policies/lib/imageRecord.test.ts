@@ -99,6 +99,15 @@ describe("the records of a container's image", () => {
     expect(recordsIn([own])(container(UNTAGGED))).toHaveLength(1);
     expect(recordsIn([own])(container(UNTAGGED, "c"))).toEqual([]);
   });
+
+  it("come in the order in which they are declared, the server's own among them", () => {
+    const ofDigest = (vllm: string) => recorded({ digest: DIGEST, versions: { vllm } });
+    const own = recorded({ versions: one }, imageRecordName("b"));
+    const versionsIn = (...records: Parameters<typeof recordsIn>[0]) =>
+      recordsIn(records)(container(UNTAGGED)).map(({ versions }) => versions.get("vllm"));
+    expect(versionsIn(ofDigest("2"), own, ofDigest("3"))).toEqual(["2", "1", "3"]);
+    expect(versionsIn(own, ofDigest("3"), ofDigest("2"))).toEqual(["1", "3", "2"]);
+  });
 });
 
 describe("what an image's vLLM takes", () => {
