@@ -1,4 +1,4 @@
-import { eq, gte, lt, parse, valid } from "@renovatebot/pep440";
+import { gte, lt, parse, valid } from "@renovatebot/pep440";
 import releases from "./releases.json";
 
 /** The lowest release of a package that an inference server's image must hold. */
@@ -37,8 +37,18 @@ export function series(version: string): string | undefined {
 }
 
 /** Whether two versions are one release: `0.30` and `v0.30.0+cu130` are, `0.30.0rc1` is another. */
-export const sameRelease = (one: string, other: string): boolean =>
-  isPep440(one) && isPep440(other) && eq(withoutLocal(one), withoutLocal(other));
+export function sameRelease(one: string, other: string): boolean {
+  const release = releaseName(one);
+  return release !== undefined && release === releaseName(other);
+}
+
+/** One text for every way to write a release, whoever built it; `undefined` for no version. */
+function releaseName(version: string): string | undefined {
+  const read = parse(version);
+  if (read === null) return undefined;
+  const release = read.release.join(".").replace(/(\.0)+$/, "");
+  return JSON.stringify([read.epoch, release, read.pre, read.post, read.dev]);
+}
 
 const withoutLocal = (version: string) => version.replace(/\+.*/, "");
 

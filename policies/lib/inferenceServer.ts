@@ -117,11 +117,12 @@ function withChecks(
   launch: LaunchInputs,
   checks: readonly Invocations[],
 ): ServerReading {
-  const { data } = engineDataOf(launch.image);
   const started = checks.flatMap(({ servers: found, commands }) =>
     found.length > 0 ? found : commands.flatMap((command) => wrapperArguments(command, false)),
   );
-  const servers = started.map((words) => readServerArguments(words, data));
+  const servers = started.map((words) =>
+    readServerArguments(words, engineDataOf(launch.image).data),
+  );
   const unreadable = [
     ...checks.flatMap((check) => check.unreadable.map((why) => `in its health check, ${why}`)),
     ...servers.flatMap((each) => each.unreadable),
