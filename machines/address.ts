@@ -85,17 +85,21 @@ function leadsHere(named: string): boolean {
     isLoopback(named) ||
     ANY_ADDRESS.has(named) ||
     named === HOST_FROM_CONTAINER ||
-    ownNames().includes(named)
+    ownNames().has(named)
   );
 }
 
-/** This computer's name, in full and without its domain, and its addresses. */
-function ownNames(): string[] {
+let known: ReadonlySet<string> | undefined;
+
+/** This computer's name, in full and without its domain, and its addresses. They are asked once. */
+function ownNames(): ReadonlySet<string> {
+  if (known !== undefined) return known;
   const [short = ""] = hostname().split(".");
   const addresses = Object.values(networkInterfaces()).flatMap((some = []) =>
     some.map(({ address }) => address),
   );
-  return [hostname(), short, ...addresses].map(plainName);
+  known = new Set([hostname(), short, ...addresses].map(plainName));
+  return known;
 }
 
 /** A host without the domain by which computers of one network announce themselves. */
