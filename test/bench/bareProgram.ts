@@ -55,14 +55,20 @@ export function writeBareProgram(folder: string, machine: MachinePlan): void {
   symlinkSync(realpathSync(join(PROJECT, "node_modules")), join(folder, "node_modules"));
 }
 
-/** A policy pack that judges nothing, for what loading a pack costs by itself. */
+/**
+ * A policy pack that judges nothing, for what loading a pack costs by itself. It is plain JavaScript,
+ * as our bundle is: the engine loads TypeScript with a compiler.
+ */
 export function writeEmptyPack(folder: string): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "PulumiPolicy.yaml"), "runtime: nodejs\n");
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "empty", version: "0.0.1" }));
   writeFileSync(
-    join(folder, "index.ts"),
-    'import { PolicyPack } from "@pulumi/policy";\nnew PolicyPack("empty", { policies: [] });\n',
+    join(folder, "package.json"),
+    JSON.stringify({ name: "empty", version: "0.0.1", main: "index.cjs" }),
+  );
+  writeFileSync(
+    join(folder, "index.cjs"),
+    'const { PolicyPack } = require("@pulumi/policy");\nnew PolicyPack("empty", { policies: [] });\n',
   );
   symlinkSync(realpathSync(join(PROJECT, "node_modules")), join(folder, "node_modules"));
 }

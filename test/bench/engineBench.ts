@@ -74,7 +74,7 @@ async function benchIn(root: string): Promise<void> {
         () => preview(ours, "--policy-pack", join(ours, "policies")),
         () => preview(ours, "--policy-pack", empty),
       ),
-      1.15,
+      1.05,
     );
     await pulumi(ours, "up", "--yes", "--skip-preview");
     reportTurns(

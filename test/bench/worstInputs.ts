@@ -25,7 +25,7 @@ const READ = 200_000;
 const MACHINES = "config:\n  local-serving:machines:\n";
 const MACHINE = `${MACHINES}    dgx:\n      totalGiB: 121.63\n      instanceA: none\n`;
 const server = (name: string, port: number, utilization: number) => `        ${name}:
-          model: {id: org/model}
+          model: {id: nvidia/Qwen3.6-35B-A3B-NVFP4}
           servedModelName: ${name}
           image: vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90
           versions: {vllm: 0.30.0, transformers: 5.10.4, evidence: read, source: bench}
