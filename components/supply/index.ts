@@ -19,7 +19,7 @@ export {
   KNOWN_SERIES,
   lowestAllowed,
   REFUSED_IN_SERVERS,
-  sameRelease,
+  releaseName,
   transformersFor,
   whyRefused,
 } from "./releases";

@@ -42,12 +42,18 @@ export function sameRelease(one: string, other: string): boolean {
   return release !== undefined && release === releaseName(other);
 }
 
-/** One text for every way to write a release, whoever built it; `undefined` for no version. */
-function releaseName(version: string): string | undefined {
+/**
+ * One text for every way to write a release, whoever built it: `0.30.0` for `v0.30+cu130`.
+ * `undefined` for no version.
+ */
+export function releaseName(version: string): string | undefined {
   const read = parse(version);
   if (read === null) return undefined;
-  const release = read.release.join(".").replace(/(\.0)+$/, "");
-  return JSON.stringify([read.epoch, release, read.pre, read.post, read.dev]);
+  const { epoch, release, pre, post, dev } = read;
+  const length = Math.max(3, release.findLastIndex((number) => number !== 0) + 1);
+  const numbers = Array.from({ length }, (_, at) => release[at] ?? 0).join(".");
+  const isPlain = epoch === 0 && [pre, post, dev].every((each) => each === null);
+  return isPlain ? numbers : JSON.stringify([epoch, numbers, pre, post, dev]);
 }
 
 const withoutLocal = (version: string) => version.replace(/\+.*/, "");

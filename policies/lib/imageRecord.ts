@@ -4,12 +4,12 @@ import {
   type ImageVerdict,
   judgeServerImage,
   knownRelease,
-  sameRelease,
+  releaseName,
   taggedVersion,
 } from "../../components/supply";
 import { hubName, imageReference } from "../../machines/docker/imageReference";
 import { knownMap, type Read, text } from "../../vllm/argv/unknown";
-import { engineData, engineVersions, newestEngineData } from "../../vllm/engineData";
+import { engineData, newestEngineData } from "../../vllm/engineData";
 import { type DeclaredResource, grouped, ofType } from "./container";
 
 /** What is recorded of the packages inside an image, apart from any container that runs it. */
@@ -106,8 +106,7 @@ export const engineDataOf = (image: unknown, records: readonly RecordedImage[] =
 /** The same for a version that is known of the image. */
 export function engineDataFor(image: unknown, version: string | undefined) {
   const reference = typeof image === "string" ? imageReference(image) : undefined;
-  const isSame = (release: string) => version !== undefined && sameRelease(release, version);
-  const [data] = engineVersions().filter(isSame).map(engineData);
+  const data = engineData((version && releaseName(version)) ?? "");
   const official =
     hubName(reference?.repository ?? "") === OFFICIAL ||
     knownRelease(reference?.digest) !== undefined;
