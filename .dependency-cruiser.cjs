@@ -89,7 +89,7 @@ const MAY_USE = {
     "vllm",
   ],
   "components/change": [
-    "components/(fields|host|inference-server|machine|plan|planned|services|simple-server)",
+    "components/(fields|host|inference-server|machine|plan|planned|services|settings|simple-server)",
     "faults",
     "machines",
     "units",

@@ -1,23 +1,27 @@
 import * as z from "zod";
 import { IMAGE_REFERENCE } from "../../machines/docker/imageReference";
 import { gibibytes, gigabytes, servedName, textMatching, utilization } from "../fields/fields";
-import { inferenceServer } from "../settings/inferenceServer";
+import { FLAGS, type RecipeSetting } from "../settings/flags";
+import { type InferenceServerSettings, inferenceServer } from "../settings/inferenceServer";
 import { modelSettings } from "../settings/model";
 
 const { shape: server } = inferenceServer;
 
+type Server = InferenceServerSettings;
+type ModelSettings = { readonly [Key in RecipeSetting]: z.ZodOptional<z.ZodType<Server[Key]>> };
+
+const isOfModel = ([key]: readonly [string, unknown]) =>
+  FLAGS.some(({ setting, ofModel }) => setting === key && ofModel === "settings");
+
 /** The values of these settings belong to a model: they change when a server gets another one. */
 const settings = z
   .strictObject({
-    maxModelLen: server.maxModelLen.optional(),
-    maxNumSeqs: withoutDefault(server.maxNumSeqs),
-    maxNumBatchedTokens: withoutDefault(server.maxNumBatchedTokens),
-    kvCacheDtype: withoutDefault(server.kvCacheDtype),
-    trustRemoteCode: withoutDefault(server.trustRemoteCode),
-    moeBackend: server.moeBackend,
-    attentionBackend: server.attentionBackend,
-    gdnPrefillBackend: server.gdnPrefillBackend,
-    loadFormat: server.loadFormat,
+    // `fromEntries` forgets the keys; the table's type has the same ones.
+    ...(Object.fromEntries(
+      Object.entries(server)
+        .filter(isOfModel)
+        .map(([key, schema]) => [key, withoutDefault(schema)]),
+    ) as ModelSettings),
     environment: withoutDefault(server.environment),
     extraArgs: withoutDefault(server.extraArgs),
   })
@@ -230,10 +234,11 @@ export const sourceOf = (
   path: string,
 ): Recipe["sources"][number] | undefined => sources.find(({ of }) => of.includes(path));
 
-/** A setting of the stack file whose default isn't the model's. */
-function withoutDefault<T extends z.ZodType>(setting: z.ZodDefault<T>) {
-  return setting
-    .unwrap()
-    .optional()
-    .describe(setting.description ?? "");
+/** A setting of the stack file, without its default, which isn't the model's. */
+function withoutDefault<T extends z.ZodType>(setting: z.ZodDefault<T>): z.ZodOptional<T>;
+function withoutDefault(setting: z.ZodType): z.ZodType;
+function withoutDefault(setting: z.ZodType) {
+  return setting instanceof z.ZodDefault
+    ? z.optional(setting.unwrap()).describe(setting.description ?? "")
+    : z.optional(setting);
 }

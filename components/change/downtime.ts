@@ -1,6 +1,7 @@
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { PlannedContainer } from "../planned/container";
 import { serviceNamed } from "../services/registry";
+import { FLAGS, type Flag } from "../settings/flags";
 import type { ArgumentChange } from "./containerChange";
 
 /** Seconds, from the least to the most that was seen or is allowed. */
@@ -34,28 +35,12 @@ const SLOWEST = 15 / 7;
 /** What a first start was seen to compile for (specification, "Errors"). */
 const COMPILES: Span = { least: 600, most: 900 };
 
-/**
- * Flags that vLLM's kernels don't depend on. They are not part of vLLM 0.30.0's key for its compile
- * cache (`compute_hash` of its configurations), belong to its API, or are seen by Docker alone.
- */
-const FLAGS_WITHOUT_KERNELS = new Set([
-  "--gpu-memory-utilization",
-  "--kv-cache-memory-bytes",
-  "--enable-prefix-caching",
-  "--prefix-match-unit",
-  "--served-model-name",
-  "--host",
-  "--port",
-  "--allowed-origins",
-  "--api-key",
-  "--seed",
-  "--tokenizer",
-  "--enable-auto-tool-choice",
-  "--tool-call-parser",
-  "--reasoning-parser",
-  "--chat-template",
-  "--master-addr",
-]);
+/** Flags without a setting that vLLM's kernels don't depend on, as `same` of the others says. */
+const MORE_WITHOUT_KERNELS = ["--prefix-match-unit", "--api-key", "--seed", "--tokenizer"];
+const flagsWith = (kernels: Flag["kernels"]) =>
+  FLAGS.flatMap((each) => (each.kernels === kernels ? [each.flag] : []));
+const FLAGS_WITHOUT_KERNELS = new Set<string>([...flagsWith("same"), ...MORE_WITHOUT_KERNELS]);
+const SURELY_OTHER = new Set<string>(["image", "first argument", ...flagsWith("other")]);
 const VARIABLES_WITHOUT_KERNELS =
   /^env (MAX_JOBS|NINJA_JOBS|HF_TOKEN_PATH|VLLM_ENGINE_READY_TIMEOUT_S|LOCAL_SERVING_.*)$/;
 const needsKernels = ({ argument }: ArgumentChange) =>
@@ -118,9 +103,8 @@ function compiling(server: InferenceServerPlan, before: Parameters<typeof server
   if (before.server.jitVolume !== keptIn) return [step];
   const changes = before.changes.filter(needsKernels);
   const raised = server.serve.maxModelLen > before.server.serve.maxModelLen;
-  const surely = ({ argument }: ArgumentChange) =>
-    ["image", "first argument", "--revision"].includes(argument);
-  if (raised || changes.some(surely)) return [{ ...step, keptIn }];
+  if (raised || changes.some(({ argument }) => SURELY_OTHER.has(argument)))
+    return [{ ...step, keptIn }];
   return changes.length === 0 ? [] : [{ ...step, least: 0, keptIn }];
 }
 

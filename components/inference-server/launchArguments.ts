@@ -1,9 +1,11 @@
 import { defined } from "../../faults/defined";
+import { valueAt } from "../../faults/schemaFaults";
 import { isPooling } from "../planned/modelKind";
+import { FLAGS, type Flag, type FlagName } from "../settings/flags";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { adapterInside, modelInside } from "../settings/insideContainer";
 import { templateArgument } from "./chatTemplate";
-import { type RankPlace, rankArguments } from "./ranks";
+import { RANK_ARGUMENTS, type RankPlace, rankValues } from "./ranks";
 import type { Serve } from "./serve";
 
 /**
@@ -11,8 +13,11 @@ import type { Serve } from "./serve";
  */
 const LISTEN_INSIDE = "0.0.0.0";
 
+/** Values of flags where they aren't the setting's own; an undefined one isn't passed. */
+type FlagValues = Readonly<Partial<Record<FlagName, unknown>>>;
+
 /**
- * The arguments after `vllm serve`, in a fixed order. The model comes first: behind
+ * The arguments after `vllm serve`, in the order of the table. The model comes first: behind
  * `--served-model-name`, which takes several values, it would be swallowed.
  */
 export function launchArguments(
@@ -20,76 +25,59 @@ export function launchArguments(
   serve: Serve,
   rank?: RankPlace,
 ): string[] {
-  const { model, tools } = server;
-  const pooling = isPooling(model.kind);
-  return [
-    modelInside(server),
-    "--served-model-name",
-    ...serve.names,
-    ...value("--runner", pooling ? "pooling" : undefined),
-    ...value("--host", rank?.nodes[0]?.address ?? LISTEN_INSIDE),
-    ...value("--port", server.port),
-    ...value("--revision", model.revision),
-    ...value("--tensor-parallel-size", server.tensorParallelSize),
-    ...value(
-      "--pipeline-parallel-size",
-      server.pipelineParallelSize === 1 ? undefined : server.pipelineParallelSize,
-    ),
-    ...flag("--trust-remote-code", server.trustRemoteCode),
-    ...value("--max-model-len", server.maxModelLen),
-    ...value("--max-num-seqs", server.maxNumSeqs),
-    ...value("--max-num-batched-tokens", server.maxNumBatchedTokens),
-    ...value("--gpu-memory-utilization", server.gpuMemoryUtilization),
-    ...value("--kv-cache-dtype", server.kvCacheDtype),
-    ...value("--kv-cache-memory-bytes", server.kvCacheMemoryBytes),
-    // Whether a pooling model can do either depends on how it pools, so vLLM decides.
-    ...(pooling ? [] : onOrOff("enable-chunked-prefill", server.chunkedPrefill)),
-    ...(pooling ? [] : onOrOff("enable-prefix-caching", server.prefixCaching)),
-    ...flag("--enable-auto-tool-choice", model.kind === "chat" && tools.autoChoice),
-    ...value("--tool-call-parser", serve.toolParser ?? undefined),
-    ...value("--reasoning-parser", serve.reasoningParser ?? undefined),
-    ...value("--moe-backend", server.moeBackend),
-    ...value("--attention-backend", server.attentionBackend),
-    ...value("--gdn-prefill-backend", server.gdnPrefillBackend),
-    ...value("--load-format", server.loadFormat),
-    ...value("--chat-template", templateArgument(server)),
-    ...value("--speculative-config", speculativeConfig(server)),
-    ...adapterArguments(server),
-    ...value("--allowed-origins", JSON.stringify(server.allowedOrigins)),
-    ...(rank === undefined ? [] : rankArguments(rank)),
-    ...server.extraArgs,
-  ];
+  const has = {
+    generating: !isPooling(server.model.kind),
+    adapters: server.adapters.length > 0,
+    ranks: rank !== undefined,
+  };
+  const computed = new Map(Object.entries(computedValues(server, serve, rank)));
+  const flags = FLAGS.filter(({ only }) => only === undefined || has[only]).flatMap((each) => {
+    const { setting, flag, form } = each;
+    const value = computed.has(flag) ? computed.get(flag) : valueAt(server, setting.split("."));
+    return value === undefined ? [] : WRITTEN[form](flag, value);
+  });
+  return [...flags, ...(rank === undefined ? [] : RANK_ARGUMENTS), ...server.extraArgs];
 }
 
-function speculativeConfig({ speculative }: InferenceServerSettings): string | undefined {
+const WRITTEN: Readonly<Record<Flag["form"], (flag: string, value: unknown) => string[]>> = {
+  first: (_, value) => [String(value)],
+  word: (flag, value) => [flag, String(value)],
+  number: (flag, value) => [flag, String(value)],
+  share: (flag, value) => [flag, String(value)],
+  words: (flag, value) => [flag, ...[value].flat().map(String)],
+  json: (flag, value) => [flag, JSON.stringify(value)],
+  switch: (flag, value) => (value === true ? [flag] : []),
+  onOff: (flag, value) => [value === true ? flag : flag.replace("--", "--no-")],
+};
+
+function computedValues(
+  server: InferenceServerSettings,
+  serve: Serve,
+  rank: RankPlace | undefined,
+): FlagValues {
+  const { model, tools, adapters } = server;
+  return {
+    "--model": modelInside(server),
+    "--served-model-name": serve.names,
+    "--runner": isPooling(model.kind) ? "pooling" : undefined,
+    "--host": rank?.nodes[0]?.address ?? LISTEN_INSIDE,
+    "--pipeline-parallel-size":
+      server.pipelineParallelSize === 1 ? undefined : server.pipelineParallelSize,
+    "--enable-auto-tool-choice": model.kind === "chat" && tools.autoChoice,
+    "--tool-call-parser": serve.toolParser ?? undefined,
+    "--reasoning-parser": serve.reasoningParser ?? undefined,
+    "--chat-template": templateArgument(server),
+    "--speculative-config": speculativeConfig(server),
+    "--enable-lora": true,
+    // vLLM's older form, `NAME=PATH`; with a comma in it vLLM would read JSON.
+    "--lora-modules": adapters.map((adapter) => `${adapter.name}=${adapterInside(adapter)}`),
+    "--max-loras": server.maxLoras ?? adapters.length,
+    ...(rank && rankValues(rank)),
+  };
+}
+
+function speculativeConfig({ speculative }: InferenceServerSettings): object | undefined {
   if (speculative === undefined) return undefined;
   const { method, model, numSpeculativeTokens } = speculative;
-  return JSON.stringify({
-    method,
-    ...defined({ model }),
-    num_speculative_tokens: numSpeculativeTokens,
-  });
+  return defined({ method, model, num_speculative_tokens: numSpeculativeTokens });
 }
-
-/** vLLM's older form, `NAME=PATH`; with a comma in it vLLM would read JSON. */
-function adapterArguments(server: InferenceServerSettings): string[] {
-  const { adapters, maxLoraRank, maxLoras, maxCpuLoras, loraTargetModules } = server;
-  if (adapters.length === 0) return [];
-  return [
-    "--enable-lora",
-    "--lora-modules",
-    ...adapters.map((adapter) => `${adapter.name}=${adapterInside(adapter)}`),
-    ...value("--max-lora-rank", maxLoraRank),
-    ...value("--max-loras", maxLoras ?? adapters.length),
-    ...value("--max-cpu-loras", maxCpuLoras),
-    ...(loraTargetModules === undefined ? [] : ["--lora-target-modules", ...loraTargetModules]),
-  ];
-}
-
-const flag = (name: string, on: boolean): string[] => (on ? [name] : []);
-
-/** Both forms are passed, since what is on by default changes with vLLM's version and the model. */
-const onOrOff = (name: string, on: boolean): string[] => [on ? `--${name}` : `--no-${name}`];
-
-const value = (name: string, given: string | number | undefined): string[] =>
-  given === undefined ? [] : [name, String(given)];

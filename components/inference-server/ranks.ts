@@ -49,16 +49,17 @@ export const headAddress = ({ nodes: [head] }: Pick<Rank, "nodes">): string => h
 /** How long ranks wait for each other at a start: as long as one may take to load. */
 const MEETING_SECONDS = 1800;
 
-/** Returns the arguments that a rank gets beside those that every server has. */
-export const rankArguments = (rank: RankPlace): string[] =>
-  [
-    ["--nnodes", String(rank.nodes.length)],
-    ["--node-rank", String(rank.index)],
-    rank.index === 0 ? [] : ["--headless"],
-    ["--master-addr", headAddress(rank)],
-    ["--master-port", String(rank.masterPort)],
-    ["--distributed-timeout-seconds", String(MEETING_SECONDS)],
-  ].flat();
+/** How a rank joins the others. */
+export const rankValues = (rank: RankPlace) => ({
+  "--nnodes": rank.nodes.length,
+  "--node-rank": rank.index,
+  "--headless": rank.index > 0,
+  "--master-addr": headAddress(rank),
+  "--master-port": rank.masterPort,
+});
+
+/** Arguments of a rank that no setting gives. */
+export const RANK_ARGUMENTS = ["--distributed-timeout-seconds", String(MEETING_SECONDS)];
 
 /** Variables of a rank that may be set otherwise. */
 export const RANK_DEFAULTS: Readonly<Record<string, string>> = {

@@ -2,6 +2,7 @@
  * The door of the settings: the stack file's schema, how a file is read, and where each key stands.
  */
 
+export { FLAGS, type Flag } from "./flags";
 export { type InferenceServerSettings, inferenceServer } from "./inferenceServer";
 export { modelInside } from "./insideContainer";
 export { declaresNothing, parseStackFile, stackFileOf } from "./load";

@@ -1,62 +1,23 @@
 import { jsonIn, objectOr } from "../../faults/json";
-import { type InferenceServerSettings, inferenceServer } from "./inferenceServer";
-
-type Setting =
-  | keyof InferenceServerSettings
-  | "tools.autoChoice"
-  | "tools.parser"
-  | "model.id"
-  | "model.kind"
-  | "model.revision";
+import { FLAGS } from "./flags";
+import { inferenceServer } from "./inferenceServer";
 
 const flagOf = (setting: string) =>
   `--${setting.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Flags of `vllm serve` that have a setting of their own, and that setting's name. */
-export const FLAGS_WITH_SETTING: Readonly<Record<string, Setting>> = {
-  // Most have the setting's own name.
-  ...Object.fromEntries(
-    Object.keys(inferenceServer.shape).map((setting) => [flagOf(setting), setting]),
+export const FLAGS_WITH_SETTING: Readonly<Record<string, string>> = Object.fromEntries([
+  // A setting's own name is often taken for a flag.
+  ...Object.keys(inferenceServer.shape).map((setting) => [flagOf(setting), setting]),
+  ...FLAGS.flatMap(({ setting, flag, also = [] }) =>
+    [flag, ...also].map((spelling) => [spelling, setting]),
   ),
-  "--model": "model.id",
-  "--runner": "model.kind",
-  "--revision": "model.revision",
-  "--host": "listen",
-  "-tp": "tensorParallelSize",
-  "-pp": "pipelineParallelSize",
-  "--nnodes": "nodes",
-  "-n": "nodes",
-  "--node-rank": "nodes",
-  "-r": "nodes",
-  "--headless": "nodes",
-  "--master-addr": "nodes",
-  "--device-memory-utilization": "gpuMemoryUtilization",
-  "--enable-chunked-prefill": "chunkedPrefill",
-  "--enable-prefix-caching": "prefixCaching",
-  "--enable-auto-tool-choice": "tools.autoChoice",
-  "--tool-call-parser": "tools.parser",
-  "--enable-lora": "adapters",
-  "--lora-modules": "adapters",
-  "--speculative-config": "speculative",
-  "-sc": "speculative",
-  "--spec-method": "speculative",
-  "--spec-model": "speculative",
-  "--spec-tokens": "speculative",
-};
+]);
 
 /** Keys of JSON flags in which vLLM stores what another flag, and so a setting, gives it. */
-const KEYS_WITH_SETTING: readonly {
-  readonly flag: string;
-  readonly short?: string;
-  readonly key: string;
-  readonly setting: Setting;
-}[] = [
-  { flag: "--attention-config", short: "-ac", key: "backend", setting: "attentionBackend" },
-  { flag: "--kernel-config", key: "moe_backend", setting: "moeBackend" },
-  { flag: "--additional-config", key: "gdn_prefill_backend", setting: "gdnPrefillBackend" },
-  { flag: "--reasoning-config", key: "reasoning_parser", setting: "reasoningParser" },
-  { flag: "--structured-outputs-config", key: "reasoning_parser", setting: "reasoningParser" },
-];
+const KEYS_WITH_SETTING = FLAGS.flatMap(({ setting, inside = [] }) =>
+  inside.map((key) => ({ ...key, setting })),
+);
 
 /** Flags that can't be allowed in `extraArgs` at all, with the reason. */
 const REFUSED_FLAGS: Readonly<Record<string, string>> = {
@@ -113,7 +74,7 @@ function flagFault(argument: string, next: string | undefined): string | undefin
   return inside && repeats(`${inside.flag}.${inside.key}`, inside.setting);
 }
 
-const repeats = (flag: string, setting: Setting) =>
+const repeats = (flag: string, setting: string) =>
   `\`${flag}\` has a setting of its own: use \`${setting}\`.`;
 
 /**

@@ -1,6 +1,8 @@
 import * as z from "zod";
+import { FLAGS } from "../../components/settings";
 import { imageReference } from "../../machines/docker/imageReference";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
+import { usualOf } from "../models/leastServer";
 
 /** What vllm-project/recipes calls a DGX Spark. */
 export const SPARK = "dgx_spark_gb10";
@@ -145,23 +147,19 @@ function argvOf(file: RecipeFile, of: Variant): string[] {
   ];
 }
 
-/** Where a recipe of ours has what an option says. */
-const PLACES: Readonly<Record<string, TheirValue["path"]>> = {
-  "gpu-memory-utilization": ["share", "alone"],
-  "max-model-len": ["settings", "maxModelLen"],
-  "max-num-seqs": ["settings", "maxNumSeqs"],
-  "max-num-batched-tokens": ["settings", "maxNumBatchedTokens"],
-  "kv-cache-dtype": ["settings", "kvCacheDtype"],
-  "moe-backend": ["settings", "moeBackend"],
-  "attention-backend": ["settings", "attentionBackend"],
-  "gdn-prefill-backend": ["settings", "gdnPrefillBackend"],
-  "load-format": ["settings", "loadFormat"],
-  "tool-call-parser": ["parsers", "tool"],
-  "reasoning-parser": ["parsers", "reasoning"],
-};
+const flagNamed = (name: string) => FLAGS.find(({ flag }) => flag === `--${name}`);
 
-/** What every server here has unless its stack file says otherwise. */
-const USUAL = ["enable-prefix-caching", "enable-chunked-prefill", "enable-auto-tool-choice"];
+/** Where a recipe of ours has what an option says. A switch is turned on by a person. */
+function placeOf(name: string): TheirValue["path"] | undefined {
+  const { setting, form, ofModel = "apart" } = flagNamed(name) ?? {};
+  if (setting === undefined || form === "switch" || ofModel === "apart") return undefined;
+  const [block = "", key = setting] = ofModel.split(".");
+  return [block, key];
+}
+
+/** Whether an option turns on what every server here has unless its stack file says otherwise. */
+const isUsual = (name: string, text: string) =>
+  text === "on" && usualOf(flagNamed(name)?.setting ?? "") === true;
 
 /** Images of vLLM's own releases, which need no key. */
 const RELEASES = "vllm/vllm-openai";
@@ -172,11 +170,11 @@ function entryOf(file: RecipeFile, of: Variant): SparkEntry {
     ([name, values]) => [name, values.map(String).join(" ")] as const,
   );
   const placed = options.flatMap(([name, text]): TheirValue[] => {
-    const path = PLACES[name];
+    const path = placeOf(name);
     const figure = Number(text);
     return path === undefined ? [] : [{ path, value: Number.isNaN(figure) ? text : figure }];
   });
-  const others = options.filter(([name]) => PLACES[name] === undefined);
+  const others = options.filter(([name]) => placeOf(name) === undefined);
   const variables = [file.model.base_env, of.extra_env, ...blocks.map((each) => each.extra_env)];
   const named = Object.entries(Object.assign({}, ...variables) as Record<string, string>);
   // A value such as `$IFACE_NAME` is the reader's own.
@@ -196,9 +194,7 @@ function entryOf(file: RecipeFile, of: Variant): SparkEntry {
     ],
     leftOut: [
       ...others.flatMap(([name, text]) =>
-        USUAL.includes(name) && text === "on"
-          ? []
-          : [`--${name}${text === "on" ? "" : ` ${text}`}`],
+        isUsual(name, text) ? [] : [`--${name}${text === "on" ? "" : ` ${text}`}`],
       ),
       ...named.flatMap(([name, value]) => (value.includes("$") ? [`${name}=${value}`] : [])),
     ],

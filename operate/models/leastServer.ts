@@ -1,5 +1,6 @@
-import { NAMESPACE, parseStackFile } from "../../components/settings";
+import { inferenceServer, NAMESPACE, parseStackFile } from "../../components/settings";
 import { FaultyInput, orInputFault } from "../../faults/fault";
+import { valueAt } from "../../faults/schemaFaults";
 
 /** A server's block with what it must have, for values that are tried or not known yet. */
 export const LEAST_SERVER = {
@@ -9,6 +10,10 @@ export const LEAST_SERVER = {
   gpuMemoryUtilization: 0.1,
   maxModelLen: 1024,
 };
+
+/** A server's setting by its default; `undefined` without one. */
+export const usualOf = (setting: string): unknown =>
+  valueAt(inferenceServer.parse(LEAST_SERVER), setting.split("."));
 
 /** Whether a stack file may have such values of a server. */
 export const fitsServer = (values: Readonly<Record<string, unknown>>): boolean =>

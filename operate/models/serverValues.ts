@@ -1,5 +1,6 @@
 import { type Recipe, sourceOf } from "../../components/catalogue";
 import { familyParsers } from "../../components/inference-server";
+import { FLAGS, inferenceServer } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
 import type { ComputedShare } from "./computedShare";
@@ -50,33 +51,18 @@ export interface Placement {
   readonly computed?: ComputedShare;
 }
 
-/** Keys of a server that belong to its model. */
+/** Keys of a server that belong to its model, with a flag or without. */
 const MODEL_KEYS: readonly (readonly string[])[] = [
-  ...["id", "inImage", "family", "kind", "thinking", "weightsGB", "residentGiB", "revision"].map(
-    (key) => ["model", key],
-  ),
-  ...["servedModelName", "aliases", "gpuMemoryUtilization", "maxModelLen", "maxNumSeqs"].map(
-    (key) => [key],
-  ),
-  ...["maxNumBatchedTokens", "kvCacheDtype", "kvCacheMemoryBytes", "trustRemoteCode"].map((key) => [
-    key,
-  ]),
-  ["tools", "parser"],
-  ...["reasoningParser", "moeBackend", "attentionBackend", "gdnPrefillBackend", "loadFormat"].map(
-    (key) => [key],
-  ),
-  ...["chatTemplate", "speculative", "extraArgs"].map((key) => [key]),
+  ...Object.keys(inferenceServer.shape.model.shape).map((key) => ["model", key]),
+  ...["aliases", "extraArgs"].map((key) => [key]),
+  ...FLAGS.flatMap(({ setting, ofModel }) => (ofModel === undefined ? [] : [setting.split(".")])),
 ];
 
 /** Keys of a server that are of its model's own adapters and files. */
 const OWN_KEYS = [
-  "adapters",
-  "maxLoraRank",
-  "maxLoras",
-  "maxCpuLoras",
-  "loraTargetModules",
-  "allowPickle",
-].map((key) => [key]);
+  ["allowPickle"],
+  ...FLAGS.flatMap(({ setting, only }) => (only === "adapters" ? [[setting]] : [])),
+];
 
 /** Keys of a server that another model with these values replaces, or that go. */
 export function modelKeys(

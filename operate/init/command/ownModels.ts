@@ -26,12 +26,6 @@ export interface OwnModels {
 
 type Adapter = Readonly<Record<string, string>>;
 
-/** Options of adapters, none of which an extra argument may be. */
-export const ADAPTER_OPTIONS = [
-  ...["enable-lora", "lora-modules", "max-lora-rank", "max-loras", "max-cpu-loras"],
-  "lora-target-modules",
-];
-
 /** What vLLM has for each where a command names none (0.30 `config/lora.py`). */
 const USUAL_RANK = 16;
 const USUAL_SLOTS = 1;

@@ -1,4 +1,9 @@
-import { type InferenceServerSettings, repeatedFlags } from "../../../components/settings";
+import {
+  FLAGS,
+  type Flag,
+  type InferenceServerSettings,
+  repeatedFlags,
+} from "../../../components/settings";
 import { ownValue } from "../../../faults/defined";
 import { isRecord, jsonIn, putAt } from "../../../faults/json";
 import { holdsSecret } from "../../../faults/secrets";
@@ -7,11 +12,11 @@ import { isOn, type ServerArguments } from "../../../vllm/argv/serverArguments";
 import { isText } from "../../../vllm/argv/unknown";
 import type { EngineData } from "../../../vllm/engineData";
 import { TEN_THOUSAND } from "../../../vllm/utilization";
+import { usualOf } from "../../models/leastServer";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { pageFromProject } from "../../stack/stackFile";
 import { NOT_EVERYBODY } from "./dockerOptions";
 import { isName } from "./model";
-import { ADAPTER_OPTIONS } from "./ownModels";
 import { asWritten, type LeftOut } from "./words";
 
 /** What a server's block gets of a command's arguments. */
@@ -21,63 +26,47 @@ export interface ArgumentValues {
 }
 
 /** One argument's values as what a setting takes, or why it takes none of them. */
-type Read = (values: readonly string[]) => ServerValue["value"] | { readonly why: string };
+type Read = (
+  values: readonly string[],
+) => { readonly value: ServerValue["value"] } | { readonly why: string };
 
-const whole: Read = ([value = ""]) =>
-  humanReadableInteger(value) || { why: "it is no number that a setting takes." };
+const readWhole: Read = ([value = ""]) => {
+  const number = humanReadableInteger(value);
+  return number ? { value: number } : { why: "it is no number that a setting takes." };
+};
 
-const text: Read = ([value = ""]) =>
-  value === "" || value.startsWith("-") ? { why: "it has no value." } : value;
+const readWord: Read = ([value = ""]) =>
+  value === "" || value.startsWith("-") ? { why: "it has no value." } : { value };
 
-/** Options with a setting whose value is theirs, and where it stands. */
-const SETTINGS: Readonly<
-  Record<string, { readonly path: readonly string[]; readonly read: Read }>
-> = {
-  "gpu-memory-utilization": {
-    path: ["gpuMemoryUtilization"],
-    read: ([value = ""]) => {
-      const share = shareFrom(value, "it");
-      return share.known ? share.tenThousandths / TEN_THOUSAND : { why: `${share.why}.` };
-    },
+/** What stands behind a flag, by the form of it. */
+const READ: Readonly<Record<Exclude<Flag["form"], "switch" | "onOff">, Read>> = {
+  first: readWord,
+  word: readWord,
+  number: readWhole,
+  share([value = ""]) {
+    const share = shareFrom(value, "it");
+    return share.known ? { value: share.tenThousandths / TEN_THOUSAND } : { why: `${share.why}.` };
   },
-  "max-model-len": { path: ["maxModelLen"], read: whole },
-  "max-num-seqs": { path: ["maxNumSeqs"], read: whole },
-  "max-num-batched-tokens": { path: ["maxNumBatchedTokens"], read: whole },
-  "kv-cache-memory-bytes": { path: ["kvCacheMemoryBytes"], read: whole },
-  "kv-cache-dtype": { path: ["kvCacheDtype"], read: text },
-  "tool-call-parser": { path: ["tools", "parser"], read: text },
-  "reasoning-parser": { path: ["reasoningParser"], read: text },
-  "moe-backend": { path: ["moeBackend"], read: text },
-  "attention-backend": { path: ["attentionBackend"], read: text },
-  "gdn-prefill-backend": { path: ["gdnPrefillBackend"], read: text },
-  "load-format": { path: ["loadFormat"], read: text },
-  "chat-template": { path: ["chatTemplate"], read: text },
-  revision: {
-    path: ["model", "revision"],
-    read: ([value = ""]) =>
-      /^[0-9a-f]{40}$/.test(value)
-        ? value
-        : { why: "a branch moves: write the commit's 40 digits." },
-  },
-  "allowed-origins": {
-    path: ["allowedOrigins"],
-    read: ([value = ""]) => {
-      const origins = jsonIn(value);
-      const named = Array.isArray(origins)
-        ? origins.filter((each) => typeof each === "string")
-        : undefined;
-      return named ?? { why: "it is not a JSON list of origins." };
-    },
+  words: (values) => ({ value: values }),
+  json: ([value = ""]) => {
+    // JSON has no other values than a stack file.
+    const read = jsonIn(value) as ServerValue["value"] | undefined;
+    return read === undefined ? { why: "its value is no JSON." } : { value: read };
   },
 };
 
-/** Switches with a setting, the value that they have here without a word, and where it stands. */
-const SWITCHES: Readonly<
-  Record<string, { readonly path: readonly string[]; readonly usual: boolean }>
-> = {
-  "trust-remote-code": { path: ["trustRemoteCode"], usual: false },
-  "enable-chunked-prefill": { path: ["chunkedPrefill"], usual: true },
-  "enable-prefix-caching": { path: ["prefixCaching"], usual: true },
+/** Flags whose values a setting takes in one form only. */
+const READ_OTHERWISE: Readonly<Record<string, Read>> = {
+  "--revision": ([value = ""]) =>
+    /^[0-9a-f]{40}$/.test(value)
+      ? { value }
+      : { why: "a branch moves: write the commit's 40 digits." },
+  "--allowed-origins": ([value = ""]) => {
+    const origins = jsonIn(value);
+    return Array.isArray(origins)
+      ? { value: origins.filter((each) => typeof each === "string") }
+      : { why: "it is not a JSON list of origins." };
+  },
 };
 
 const NO_NAME = "one of the names has a blank, or looks like a secret.";
@@ -87,75 +76,87 @@ const oneGpu = (value: string) =>
     ? undefined
     : `this stack file is for one machine with one GPU: ${pageFromProject("docs/guide/two-as-one.md")} describes more.`;
 
-/** Options that no setting and no extra argument may have, or that stand elsewhere. */
-const ELSEWHERE: Readonly<
-  Record<string, (value: string, ...others: readonly string[]) => string | undefined>
-> = {
-  model: () => undefined,
-  "served-model-name": (...names) => (names.every(isName) ? undefined : NO_NAME),
-  port: () => undefined,
-  runner: () => undefined,
-  "enable-auto-tool-choice": () => undefined,
-  ...Object.fromEntries(ADAPTER_OPTIONS.map((name) => [name, () => undefined])),
-  host: (value) => (/^(?:127\.0\.0\.1|localhost)$/.test(value) ? undefined : NOT_EVERYBODY),
-  "tensor-parallel-size": oneGpu,
-  "pipeline-parallel-size": oneGpu,
-  "data-parallel-size": oneGpu,
-  nnodes: oneGpu,
-  "node-rank": () => oneGpu(""),
-  "master-addr": () => oneGpu(""),
-  "master-port": () => oneGpu(""),
-  headless: () => oneGpu(""),
+/** Why a flag's values stay behind; `undefined` where they are taken elsewhere. */
+type Elsewhere = (value: string, ...others: readonly string[]) => string | undefined;
+
+const silent: Elsewhere = () => undefined;
+const byOnly = (only: Flag["only"], say: Elsewhere) =>
+  Object.fromEntries(FLAGS.flatMap((each) => (each.only === only ? [[each.flag, say]] : [])));
+
+/** Flags whose values no setting simply takes. */
+const ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
+  ...byOnly("adapters", silent),
+  ...byOnly("ranks", () => oneGpu("")),
+  "--model": silent,
+  "--served-model-name": (...names) => (names.every(isName) ? undefined : NO_NAME),
+  "--port": silent,
+  "--runner": silent,
+  "--enable-auto-tool-choice": silent,
+  "--host": (value) => (/^(?:127\.0\.0\.1|localhost)$/.test(value) ? undefined : NOT_EVERYBODY),
+  "--tensor-parallel-size": oneGpu,
+  "--pipeline-parallel-size": oneGpu,
+  "--data-parallel-size": oneGpu,
+  "--nnodes": oneGpu,
 };
 
+/** Where and how a command runs vLLM. */
+interface Surroundings {
+  readonly engine: EngineData;
+  readonly inContainer: boolean;
+}
+
 /** What a server's arguments become: values of its block, extra arguments, and what stays behind. */
-export function argumentValues(
-  args: ServerArguments,
-  { engine, inContainer }: { readonly engine: EngineData; readonly inContainer: boolean },
-): ArgumentValues {
-  const values: ServerValue[] = [];
-  const leftOut: LeftOut[] = [];
-  const extra: string[] = [];
-  for (const [name, given] of args.options) {
-    if (SPECULATIVE.test(name)) continue;
-    const words = given.filter(isText);
-    const setting = ownValue(SETTINGS, name);
-    const onOff = ownValue(SWITCHES, name);
-    const elsewhere = ownValue(ELSEWHERE, name);
-    const what = asWritten([`--${name}`, ...words].join(" "));
-    if (setting !== undefined) {
-      const read = setting.read(words);
-      if (isRecord(read) && typeof read.why === "string") leftOut.push({ what, why: read.why });
-      else values.push(asCommanded(setting.path, read));
-    } else if (onOff !== undefined) {
-      const on = isOn(args, name);
-      if (on !== onOff.usual) values.push(asCommanded(onOff.path, on));
-    } else if (elsewhere !== undefined) {
-      // In a container the published port decides.
-      const why =
-        name === "host" && inContainer ? undefined : elsewhere(words[0] ?? "", ...words.slice(1));
-      if (why !== undefined) leftOut.push({ what, why });
-    } else {
-      const made = extraArguments(name, words, engine);
-      if (typeof made === "string") leftOut.push({ what: `--${name}`, why: made });
-      else extra.push(...made);
-    }
-  }
+export function argumentValues(args: ServerArguments, around: Surroundings): ArgumentValues {
+  const names = [...args.options.keys()].filter((name) => !SPECULATIVE.test(name));
+  const taken = names.map((name) => ofOption(name, args, around));
+  const extra = taken.flatMap((each) => each.extra ?? []);
   const speculative = speculativeValues(args);
   const makesCalls = isOn(args, "enable-auto-tool-choice");
   return {
     values: [
-      ...values,
-      ...(makesCalls ? [] : [asCommanded(["tools", "autoChoice"], false)]),
+      ...taken.flatMap((each) => each.values ?? []),
+      ...(makesCalls ? [] : [asCommanded("tools.autoChoice", false)]),
       ...speculative.values,
-      ...(extra.length === 0 ? [] : [asCommanded(["extraArgs"], extra)]),
+      ...(extra.length === 0 ? [] : [asCommanded("extraArgs", extra)]),
     ],
-    leftOut: [...leftOut, ...speculative.leftOut],
+    leftOut: [...taken.flatMap((each) => each.leftOut ?? []), ...speculative.leftOut],
   };
 }
 
-const asCommanded = (path: readonly string[], value: ServerValue["value"]): ServerValue => ({
-  path,
+/** What becomes of one option. */
+function ofOption(
+  name: string,
+  args: ServerArguments,
+  { engine, inContainer }: Surroundings,
+): Partial<ArgumentValues> & { readonly extra?: readonly string[] } {
+  const flag = `--${name}`;
+  const words = (args.options.get(name) ?? []).filter(isText);
+  const staysBehind = (why: string) => ({
+    leftOut: [{ what: asWritten([flag, ...words].join(" ")), why }],
+  });
+  const elsewhere = ownValue(ELSEWHERE, flag);
+  if (elsewhere !== undefined) {
+    // In a container the published port decides.
+    const isAnswered = flag === "--host" && inContainer;
+    const why = isAnswered ? undefined : elsewhere(words[0] ?? "", ...words.slice(1));
+    return why === undefined ? {} : staysBehind(why);
+  }
+  const known = FLAGS.find((each) => each.flag === flag);
+  if (known === undefined) {
+    const extra = extraArguments(name, words, engine);
+    return typeof extra === "string" ? { leftOut: [{ what: flag, why: extra }] } : { extra };
+  }
+  const { setting, form } = known;
+  if (form === "switch" || form === "onOff") {
+    const on = isOn(args, name);
+    return on === (usualOf(setting) ?? false) ? {} : { values: [asCommanded(setting, on)] };
+  }
+  const read = (ownValue(READ_OTHERWISE, flag) ?? READ[form])(words);
+  return "why" in read ? staysBehind(read.why) : { values: [asCommanded(setting, read.value)] };
+}
+
+const asCommanded = (setting: string, value: ServerValue["value"]): ServerValue => ({
+  path: setting.split("."),
   value,
   why: AS_COMMANDED,
 });
@@ -231,7 +232,7 @@ function speculativeValues({ options }: ServerArguments): ArgumentValues {
   });
   const lost = Object.keys(config).filter((key) => ownValue(DRAFT_KEYS, key) === undefined);
   return {
-    values: [asCommanded(["speculative"], Object.fromEntries(kept))],
+    values: [asCommanded("speculative", Object.fromEntries(kept))],
     leftOut: [
       ...unread,
       ...lost.map((key) => ({
