@@ -70,6 +70,12 @@ interface SourceFile {
 
 const COUNTERS = ["LF", "LH", "BRF", "BRH"];
 
+/** Lines that say of one line or branch of a source how often it ran. */
+const DETAILS = {
+  DA: { of: "lines", form: /^(\d+),(-?\d+)(?:,.*)?$/, lacks: "line number" },
+  BRDA: { of: "branches", form: /^(.*),(-|\d+)$/, lacks: "branch" },
+} as const;
+
 /**
  * Reads an lcov tracefile (geninfo(1), FILES). The counters LF/LH and BRF/BRH of every record are
  * summed; where they are missing, or a file has several records (one for each test), the DA and
@@ -80,40 +86,17 @@ function readLcov(text: string): Coverage {
   let current: SourceFile | undefined;
   for (const [index, raw] of text.split("\n").entries()) {
     const line = raw.replace(/\r$/, "");
-    const broken = (why: string) =>
-      new UnreadableCoverage(`isn't an lcov tracefile: line ${index + 1} ${why}`);
     const [, key = "", rest = ""] = /^([A-Z]+):(.*)$/.exec(line) ?? [];
+    let fault: string | undefined;
     if (key === "SF") {
-      if (current !== undefined) throw broken("begins a record inside another one");
-      current = files.get(rest) ?? {
-        records: 0,
-        lines: new Map(),
-        branches: new Map(),
-        counts: new Map(),
-      };
-      current.records += 1;
-      files.set(rest, current);
+      fault = current && "begins a record inside another one";
+      current = fileOf(files, rest);
     } else if (line === "end_of_record") {
-      if (current === undefined) throw broken("ends a record that never began");
-      if (current.records === 1) checkPairs(current, broken);
+      fault = current === undefined ? "ends a record that never began" : pairFault(current);
       current = undefined;
-    } else if (current !== undefined && COUNTERS.includes(key)) {
-      if (!/^\d+$/.test(rest)) throw broken(`has no whole number in ${key}`);
-      if (current.records === 1 && current.counts.has(key))
-        throw broken(`has a second ${key} in one record`);
-      current.counts.set(key, Number(rest));
-    } else if (current !== undefined && key === "DA") {
-      const [, number, hits] = /^(\d+),(-?\d+)(?:,.*)?$/.exec(rest) ?? [];
-      if (number === undefined) throw broken("has no line number and count in DA");
-      current.lines.set(number, (current.lines.get(number) ?? false) || Number(hits) > 0);
-    } else if (current !== undefined && key === "BRDA") {
-      const [, branch, taken] = /^(.*),(-|\d+)$/.exec(rest) ?? [];
-      if (branch === undefined) throw broken("has no branch and count in BRDA");
-      current.branches.set(
-        branch,
-        (current.branches.get(branch) ?? false) || (taken !== "-" && taken !== "0"),
-      );
-    }
+    } else if (current !== undefined) fault = addLine(current, key, rest);
+    if (fault !== undefined)
+      throw new UnreadableCoverage(`isn't an lcov tracefile: line ${index + 1} ${fault}`);
   }
   if (current !== undefined)
     throw new UnreadableCoverage("is cut off: its last record has no end_of_record");
@@ -126,17 +109,48 @@ function readLcov(text: string): Coverage {
   };
 }
 
-function checkPairs(file: SourceFile, broken: (why: string) => Error): void {
+/** The source file that a record begins for. */
+function fileOf(files: Map<string, SourceFile>, name: string): SourceFile {
+  const file = files.get(name) ?? {
+    records: 0,
+    lines: new Map(),
+    branches: new Map(),
+    counts: new Map(),
+  };
+  file.records += 1;
+  files.set(name, file);
+  return file;
+}
+
+/** Adds what a line says to its file, or returns what is wrong with it. */
+function addLine(file: SourceFile, key: string, rest: string): string | undefined {
+  if (COUNTERS.includes(key)) {
+    if (!/^\d+$/.test(rest)) return `has no whole number in ${key}`;
+    if (file.records === 1 && file.counts.has(key)) return `has a second ${key} in one record`;
+    file.counts.set(key, Number(rest));
+  } else if (key === "DA" || key === "BRDA") {
+    const { of, form, lacks } = DETAILS[key];
+    const [, detail, times] = form.exec(rest) ?? [];
+    if (detail === undefined) return `has no ${lacks} and count in ${key}`;
+    file[of].set(detail, file[of].get(detail) === true || Number(times) > 0);
+  }
+  return undefined;
+}
+
+/** What is wrong with the counters of a file's only record. */
+function pairFault({ records, counts }: SourceFile): string | undefined {
+  if (records > 1) return undefined;
   for (const [found, hit] of [
     ["LF", "LH"],
     ["BRF", "BRH"],
   ] as const) {
-    const [all, covered] = [file.counts.get(found), file.counts.get(hit)];
+    const [all, covered] = [counts.get(found), counts.get(hit)];
     if ((all === undefined) !== (covered === undefined))
-      throw broken(`ends a record with only one of ${found} and ${hit}`);
+      return `ends a record with only one of ${found} and ${hit}`;
     if (all !== undefined && covered !== undefined && covered > all)
-      throw broken(`ends a record with ${hit} above ${found}`);
+      return `ends a record with ${hit} above ${found}`;
   }
+  return undefined;
 }
 
 function tally(
