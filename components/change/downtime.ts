@@ -38,7 +38,9 @@ const COMPILES: Span = { least: 600, most: 900 };
 /** Flags without a setting that vLLM's kernels don't depend on, as `same` of the others says. */
 const MORE_WITHOUT_KERNELS = ["--prefix-match-unit", "--api-key", "--seed", "--tokenizer"];
 const flagsWith = (kernels: Flag["kernels"]) =>
-  FLAGS.flatMap((each) => (each.kernels === kernels ? [each.flag] : []));
+  FLAGS.flatMap(({ flag, ...each }) =>
+    each.kernels === kernels ? [flag, flag.replace("--", "--no-")] : [],
+  );
 const FLAGS_WITHOUT_KERNELS = new Set<string>([...flagsWith("same"), ...MORE_WITHOUT_KERNELS]);
 const SURELY_OTHER = new Set<string>(["image", "first argument", ...flagsWith("other")]);
 const VARIABLES_WITHOUT_KERNELS =

@@ -192,8 +192,11 @@ describe("how long a server is gone", () => {
     ]);
   const LOAD = "loading at most 59 GB of weights";
 
-  it("is its end and its weights where no kernel depends on the change", () => {
-    expect(parts({ tools: { parser: "qwen3_xml" } })).toEqual([
+  it.each([
+    ["another parser", { tools: { parser: "qwen3_xml" } }],
+    ["no prefix caching, a flag with `--no-`", { prefixCaching: false }],
+  ])("is its end and its weights where no kernel depends on the change: %s", (_, server) => {
+    expect(parts(server)).toEqual([
       ["stopping the old one", 0, 60, undefined],
       [LOAD, 165, 783, undefined],
     ]);
