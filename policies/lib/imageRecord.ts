@@ -106,7 +106,7 @@ export const engineDataOf = (image: unknown, records: readonly RecordedImage[] =
 /** The same for a version that is known of the image. */
 export function engineDataFor(image: unknown, version: string | undefined) {
   const reference = typeof image === "string" ? imageReference(image) : undefined;
-  const data = engineData((version && releaseName(version)) ?? "");
+  const data = engineData(releaseName(version ?? "") ?? "");
   const official =
     hubName(reference?.repository ?? "") === OFFICIAL ||
     knownRelease(reference?.digest) !== undefined;

@@ -1,7 +1,7 @@
 import { valid } from "@renovatebot/pep440";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sameRelease, series, whyRefused } from "../../components/supply/releases";
+import { releaseName, sameRelease, series, whyRefused } from "../../components/supply/releases";
 import { versionInTag, vllmInTag } from "../../components/supply/tagVersion";
 
 describe("the version that a tag names", () => {
@@ -91,8 +91,21 @@ describe("releases as Python packaging compares them", () => {
     ["5.17.0rc1", "5.17.0", false],
     ["5.17.0.post0", "5.17.0", false],
     ["1!5.17.0", "5.17.0", false],
+    ["1!5.17.0rc1", "5.17.0rc1", false],
+    ["5.17.0rc1", "5.18.0rc1", false],
+    ["5.17.0rc1", "5.17.0rc2", false],
+    ["5.17.0.post1", "5.17.0.post2", false],
+    ["5.17.0.dev1", "5.17.0.dev2", false],
+    ["5.17.0.1", "5.17.0.2", false],
     ["nightly", "nightly", false],
   ])("%s and %s are one: %s", (one, other, same) => expect(sameRelease(one, other)).toBe(same));
+
+  it.each([
+    ["v0.30+cu130", "0.30.0"],
+    ["5.17.1", "5.17.1"],
+    ["5.17.0.1.0", "5.17.0.1"],
+    ["nightly", undefined],
+  ])("%s is named %s", (version, name) => expect(releaseName(version)).toBe(name));
 
   it.each([
     "5.17",

@@ -100,6 +100,15 @@ describe("the records of a container's image", () => {
     expect(recordsIn([own])(container(UNTAGGED, "c"))).toEqual([]);
   });
 
+  it("are two where the server's own is of another image, whatever else they say", () => {
+    const own = recorded(
+      { digest: `sha256:${"0".repeat(64)}`, versions: one },
+      imageRecordName("b"),
+    );
+    const ofImage = recorded({ digest: DIGEST, versions: one });
+    expect(recordsIn([own, ofImage])(container(UNTAGGED))).toHaveLength(2);
+  });
+
   it("come in the order in which they are declared, the server's own among them", () => {
     const ofDigest = (vllm: string) => recorded({ digest: DIGEST, versions: { vllm } });
     const own = recorded({ versions: one }, imageRecordName("b"));
