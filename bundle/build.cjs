@@ -19,6 +19,7 @@ const VERSIONS = "vllm/versionFolder.ts";
 const MODELS = "models";
 const RECIPE = "recipe.yaml";
 const READER = "components/catalogue/readCatalogue.ts";
+const STARTS_READER = "components/catalogue/knownStarts.ts";
 
 /** zod exports its messages in some 50 languages, a sixth of a bundle; all of ours are English. */
 const WITHOUT_LANGUAGES = {
@@ -115,7 +116,19 @@ async function makeCatalogue() {
       writeFileSync(join(written, `${folder}.json`), JSON.stringify(recipe));
     } catch {}
   }
-  return folders.map((folder) => `${MODELS}/${folder}/${RECIPE}`);
+  return [
+    ...folders.map((folder) => `${MODELS}/${folder}/${RECIPE}`),
+    ...(await makeStarts(written)),
+  ];
+}
+
+/** Writes all published starts as one file. Returns the files that they are from. */
+async function makeStarts(written) {
+  const { readKnownStarts, STARTS } = await sourceAt(STARTS_READER);
+  writeFileSync(join(written, STARTS), JSON.stringify(readKnownStarts()));
+  return readdirSync(join(ROOT, MODELS), { recursive: true })
+    .filter((file) => basename(file) === STARTS)
+    .map((file) => `${MODELS}/${file}`);
 }
 
 /**

@@ -5,6 +5,7 @@ import { jsonIn } from "../../faults/json";
 import { keptText } from "../../faults/textFile";
 import { isHere } from "../../machines/address";
 import { homeOn, onMachine } from "../../machines/home";
+import { readKnownStarts } from "../catalogue/knownStarts";
 import { appliedPlanPath } from "../plan/appliedPlan";
 import type { Evidence } from "../planned/evidence";
 import { PLAN_VERSION } from "../planned/planVersion";
@@ -22,6 +23,7 @@ export function readEvidence(settings: StackSettings, project: string): Evidence
   return {
     home,
     models: readModels(settings, project, home),
+    starts: readKnownStarts(),
     ...readFolders(settings, home),
     ...readApplied(settings, home),
   };

@@ -1,7 +1,5 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
-import * as z from "zod";
-import { strictObject } from "zod";
 import { defined } from "../../faults/defined";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
@@ -9,41 +7,17 @@ import { valueBy } from "../../faults/schemaFaults";
 import { isHere } from "../../machines/address";
 import { homeOn, onMachine } from "../../machines/home";
 import { cacheHere, modelFolder, snapshotOf, weightsOf } from "../../machines/hubCache";
+import { STARTS } from "../catalogue/knownStarts";
 import { modelFiles, readRecipe } from "../catalogue/readCatalogue";
 import { type Recipe, sourceOf } from "../catalogue/recipe";
-import type { Evidence, ModelEvidence, PublishedStart } from "../planned/evidence";
-import { type InferenceServerSettings, inferenceServer } from "../settings/inferenceServer";
+import type { Evidence, ModelEvidence } from "../planned/evidence";
+import { startsFileSchema } from "../planned/schema/seenStart";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { folderOfModel } from "../settings/insideContainer";
 import type { StackSettings } from "../settings/stackSettings";
 
 /** Files of a folder in models/. */
 const CONFIG = "config.json";
-const STARTS = "starts.json";
-
-/** What `models/<model>/starts.json` holds. */
-const publishedStarts = strictObject({
-  starts: z.array(
-    strictObject({
-      vllm: z.string().min(1).describe("Version of vLLM."),
-      utilization: z.number().gt(0).lte(1).describe("Its `--gpu-memory-utilization`."),
-      totalGiB: z.number().positive().describe("The machine's MemTotal in GiB."),
-      availableKvGiB: z
-        .number()
-        .describe("`Available KV cache memory` of its log in GiB; may be negative."),
-      draftTokens: z
-        .int()
-        .min(1)
-        .optional()
-        .describe("Draft tokens per step; left out if there were none."),
-      ranks: z
-        .int()
-        .min(2)
-        .optional()
-        .describe("Ranks that shared the model, one per machine; left out for a single machine."),
-      source: z.string().min(1).describe("Who measured it, on what, and when."),
-    }),
-  ),
-});
 
 /**
  * Reads what is known of the models that a stack serves: from the project's `models/`, our
@@ -114,7 +88,6 @@ function readModel(
       (file) => typeof file === "string" && existsSync(file),
     );
     if (typeof config !== "string") return undefined;
-    const starts = readStarts(join(kept, STARTS));
     const prefill = recipe?.speeds.find(({ what }) => what === "prefill");
     return {
       source: shown(config),
@@ -127,8 +100,7 @@ function readModel(
             ? readJsonFile(inCache, { pythonNumbers: true }).value
             : undefined,
         weightsGB: weights,
-        starts: starts.length === 0 ? undefined : starts,
-        startedAt: recipe && startedShares(recipe),
+        starts: readStarts(join(kept, STARTS)),
         prefill: prefill && { tokensPerSecond: prefill.tokensPerSecond, source: prefill.source },
       }),
     };
@@ -144,33 +116,6 @@ function readModel(
   }
 }
 
-/** The starts that a recipe's sources published: those that it lists, and its own shares. */
-function startedShares(recipe: Recipe): ModelEvidence["startedAt"] {
-  const { settings, share, machines: ranks, starts } = recipe;
-  // What a recipe leaves out has a server's default.
-  const usual = inferenceServer.shape;
-  const {
-    maxNumBatchedTokens = usual.maxNumBatchedTokens.parse(undefined),
-    kvCacheDtype = usual.kvCacheDtype.parse(undefined),
-  } = settings;
-  const worked = starts.filter(({ works }) => works);
-  const isTold = (at: unknown) => worked.some((each) => each.share === at);
-  const isJudged = (path: string) => sourceOf(recipe, path)?.basis === "judged";
-  const own = (["alone", "beside"] as const).flatMap((key) => {
-    const { source } = sourceOf(recipe, `share.${key}`) ?? {};
-    const unknown = [`share.${key}`, "settings.maxModelLen"].some(isJudged);
-    return source === undefined || unknown || isTold(share[key])
-      ? []
-      : [{ share: share[key], maxModelLen: undefined, source }];
-  });
-  const found = [...worked, ...own].flatMap((each) => {
-    const { share: at, maxModelLen = settings.maxModelLen, source } = each;
-    if (typeof at !== "number" || maxModelLen === undefined) return [];
-    return [{ share: at, maxModelLen, maxNumBatchedTokens, kvCacheDtype, ranks, source }];
-  });
-  return found.length === 0 ? undefined : found.sort((a, b) => a.share - b.share);
-}
-
 function catalogueWeights(recipe: Recipe): ModelEvidence["catalogue"] {
   const { diskGB, residentGiB, partlyOnDisk } = recipe.weights;
   const from = residentGiB === undefined ? "weights.diskGB" : "weights.residentGiB";
@@ -181,7 +126,6 @@ function catalogueWeights(recipe: Recipe): ModelEvidence["catalogue"] {
   };
 }
 
-function readStarts(file: string): readonly PublishedStart[] {
-  if (!existsSync(file)) return [];
-  return valueBy(publishedStarts, file, readJsonFile(file)).starts;
+function readStarts(file: string): ModelEvidence["starts"] {
+  return existsSync(file) ? valueBy(startsFileSchema, file, readJsonFile(file)) : undefined;
 }

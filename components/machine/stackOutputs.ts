@@ -1,7 +1,7 @@
 import { BYTES_PER_GIB, hundredths } from "../../units/memory";
 import { AGGREGATE_LIMIT, downToHundredth } from "../../vllm/utilization";
 import { leftGiB } from "../memory/ledger";
-import type { ServerKv } from "../memory/serverKv";
+import { type ServerKv, startVerdictOf } from "../memory/serverKv";
 import { type MachinePlan, type Plan, serversOn } from "../plan/types";
 import type { LedgerLine } from "../planned/facts";
 
@@ -96,7 +96,6 @@ export function kvFigures(kv: ServerKv | null): KvFigures | null {
   if (kv === null) return null;
   const {
     room,
-    fits,
     atBest,
     maxConcurrency,
     maxModelLen,
@@ -106,12 +105,13 @@ export function kvFigures(kv: ServerKv | null): KvFigures | null {
     agentReuse,
   } = kv;
   const { low, high } = room.outsideGiB;
+  const verdict = startVerdictOf(kv);
   return {
     room: { basis: room.basis, source: room.source, lowGiB: room.lowGiB, highGiB: room.highGiB },
     outside: { lowGiB: low, highGiB: high },
     maxModelLen,
     largestMaxModelLen,
-    fits: { least: fits, most: atBest.fits },
+    fits: { least: verdict === "starts", most: verdict !== "cannot start" },
     fullWindows: { least: hundredths(maxConcurrency), most: hundredths(atBest.maxConcurrency) },
     requests: kv.requests.map(({ tokens, bytes }) => ({
       tokens,

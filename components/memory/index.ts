@@ -4,7 +4,7 @@ export { leastBeforeKv, neededBeforeKv, ownSpeeds } from "./kvRoom";
 export { leftGiB, partsBeyondShares, takenBy } from "./ledger";
 export { totalFinding } from "./machineMemory";
 export { judgeStart } from "./measurement/verdict";
-export type { ServerKv } from "./serverKv";
+export { type ServerKv, startVerdictOf, sureOutsideGiB, usualOutsideGiB } from "./serverKv";
 export { type StartNeeds, shareForRequests } from "./startNeeds";
 export { leftBeside } from "./together";
 export { weightsInBand } from "./weightBands";

@@ -1,7 +1,7 @@
 import { BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import { reuseText } from "../kv";
-import type { ServerKv } from "./serverKv";
+import { type ServerKv, startVerdictOf } from "./serverKv";
 import { weightBand, weightsText } from "./weightBands";
 
 /**
@@ -9,11 +9,11 @@ import { weightBand, weightsText } from "./weightBands";
  * and in a terminal.
  */
 export function kvFacts(kv: ServerKv): [label: string, text: string][] {
-  const { room, atBest, agents, prefill } = kv;
+  const { room, atBest, agents, prefill, start } = kv;
   const { low, high } = room.outsideGiB;
   const outside = gibRange({ lowGiB: low, highGiB: high });
   // The engine refuses if one request doesn't fit.
-  const refusesToStart = kv.fits ? "" : atBest.fits ? ": MAY NOT START" : ": WOULD NOT START";
+  const refusesToStart = NOT_STARTING[startVerdictOf(kv)];
   const atOnce = agents.map((each) => {
     const tokens = `${thousands(each.promptTokens)} + ${thousands(each.maxTokens)} tokens`;
     return `${each.atOnce} of ${tokens}${each.admitted ? "" : " (over the context window: HTTP 400)"}`;
@@ -38,13 +38,31 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
     ...(prefill === null ? [] : [prefillFact(prefill)]),
     ["block", `${thousands(kv.blockSize)} tokens, ${thousands(kv.bytesPerBlock)} bytes`],
     ["prefix reuse", reuseFact(kv)],
+    ...(start === undefined ? [] : startFacts(start)),
   ];
 }
+
+const NOT_STARTING: Readonly<Record<ReturnType<typeof startVerdictOf>, string>> = {
+  starts: "",
+  "may start": ": MAY NOT START",
+  "cannot start": ": WOULD NOT START",
+};
 
 const agentsFact = (atOnce: readonly string[]): [label: string, text: string] => [
   "agents at once",
   atOnce.join(", "),
 ];
+
+/** The verdict, the starts that it rests on, and those that don't count, each with why. */
+const startFacts = ({ verdict, why, rests, others }: NonNullable<ServerKv["start"]>) => [
+  ["start", `${verdict}: ${why}`] as [label: string, text: string],
+  ...listed("rests on", rests),
+  ...listed("doesn't count", others),
+];
+
+/** Lines below one label. */
+const listed = (label: string, lines: readonly string[]): [label: string, text: string][] =>
+  lines.map((line, index) => [index === 0 ? label : "", line]);
 
 function reuseFact({ prefixReuseTokens, agentReuse }: ServerKv): string {
   if (prefixReuseTokens === null) return "off";
@@ -80,7 +98,7 @@ const gib = (bytes: number): string => `${(bytes / BYTES_PER_GIB).toFixed(2)} Gi
  */
 export const roomText = (room: ServerKv["room"]): string =>
   room.basis === "estimated"
-    ? `unknown before its first start; ${gibRange(room)} if it needs as much beside its weights as other models did`
+    ? `${gibRange(room)}, an estimate before its first start`
     : `${gibRange(room)} (${room.basis})`;
 
 /** `4.31 to 4.94 GiB`, or one figure where it is exact. */

@@ -1,101 +1,44 @@
 import { defined } from "../../faults/defined";
-import { hasUsualMemory } from "../../machines/devices/devices";
 import { BYTES_PER_GIB, hundredths } from "../../units/memory";
-import { downToHundredth, upToHundredth } from "../../vllm/utilization";
-import type { ModelEvidence, PublishedStart, StartedShare } from "../planned/evidence";
+import type { ModelEvidence } from "../planned/evidence";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { kvRoomSchema } from "../planned/schema/kv";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { adapterSlots, slotsGiB, slotsText } from "./adapterSlots";
-import { BESIDE_WEIGHTS_GIB, ENGINE_OVERHEAD_GIB, GIB_PER_GB } from "./ledger";
+import { ENGINE_OVERHEAD_GIB, GIB_PER_GB } from "./ledger";
+import { BESIDE_WEIGHTS_GIB, type Range } from "./starts/weigh";
 
 /** Room for the KV cache of one server: utilization x total - (weights + engine + kernels). */
 export type KvRoom = DataOf<typeof kvRoomSchema>;
 
-/**
- * Returns the room for a server's KV cache in GiB. It comes from a measurement of this very image,
- * else from what somebody published for the same model, else from the size of the weights.
- * `undefined` if not even that is known.
- */
+/** What lies outside the KV cache, in GiB, and how that is known. */
+export type Outside = Pick<KvRoom, "basis" | "source" | "takenGiB" | "started"> & Range;
+
+/** The room for a server's KV cache in GiB: what its share leaves, or its own size. */
 export function kvRoom(
-  server: InferenceServerSettings,
+  { gpuMemoryUtilization, kvCacheMemoryBytes }: InferenceServerSettings,
   totalGiB: number,
-  model?: ModelEvidence,
-): KvRoom | undefined {
-  const outside = outsideKvCache(server, model);
-  if (outside === undefined) return undefined;
-  const budget = server.gpuMemoryUtilization * totalGiB;
-  const { basis, low, high, source } = outside;
-  const outsideGiB = { low, high };
-  if (server.kvCacheMemoryBytes !== undefined) {
-    const exact = hundredths(server.kvCacheMemoryBytes / BYTES_PER_GIB);
-    return {
-      basis: "setting",
-      lowGiB: exact,
-      highGiB: exact,
-      outsideGiB,
-      source: "kvCacheMemoryBytes",
-    };
-  }
+  { basis, low, high, source, takenGiB, started }: Outside,
+): KvRoom {
+  const budget = gpuMemoryUtilization * totalGiB;
+  const exact = kvCacheMemoryBytes && hundredths(kvCacheMemoryBytes / BYTES_PER_GIB);
   return {
-    basis,
-    lowGiB: hundredths(budget - high),
-    highGiB: hundredths(budget - low),
-    outsideGiB,
-    source,
-    ...defined({ started: basis === "published" ? lowestStart(server, model) : undefined }),
+    basis: exact === undefined ? basis : "setting",
+    lowGiB: exact ?? hundredths(budget - high),
+    highGiB: exact ?? hundredths(budget - low),
+    outsideGiB: { low, high },
+    source: exact === undefined ? source : "kvCacheMemoryBytes",
+    ...defined({ takenGiB, started: exact === undefined ? started : undefined }),
   };
 }
 
-/** The published start at the lowest share, if the server's own is as large. */
-function lowestStart(server: InferenceServerSettings, model?: ModelEvidence): KvRoom["started"] {
-  const [lowest] = (model?.starts ?? [])
-    .filter(({ ranks = 1, availableKvGiB }) => ranks === rankCount(server) && availableKvGiB > 0)
-    .sort((a, b) => a.utilization - b.utilization);
-  return lowest === undefined || lowest.utilization > server.gpuMemoryUtilization
-    ? undefined
-    : { share: lowest.utilization, source: startText(lowest) };
-}
-
-/**
- * The room of a server for whose model a start was published, at this share or lower, on this kind
- * of machine: what lies outside the cache left room for one window then. `undefined` where no start
- * proves more than `room` says.
- *
- * @param windowGiB what one request of a start's window takes
- */
-export function provenRoom(
-  room: KvRoom,
+/** What this server took outside its cache here: what vLLM charged, and what it held. */
+export function measuredHere(
   server: InferenceServerSettings,
-  { totalGiB, model }: { readonly totalGiB: number; readonly model: ModelEvidence },
-  windowGiB: (start: StartedShare) => number | undefined,
-): KvRoom | undefined {
-  const { gpuMemoryUtilization: share, speculative, adapters, maxNumBatchedTokens: batch } = server;
-  if (room.basis !== "estimated" || speculative !== undefined || adapters.length > 0)
-    return undefined;
-  // Published starts are of the usual device.
-  if (!hasUsualMemory(totalGiB)) return undefined;
-  const bounds = (model.startedAt ?? []).flatMap((start) => {
-    const { ranks, maxNumBatchedTokens } = start;
-    const isLike = ranks === rankCount(server) && start.share <= share;
-    if (!isLike || batch > maxNumBatchedTokens) return [];
-    const one = windowGiB(start);
-    if (one === undefined) return [];
-    // Rounded so that the same share always has room for that window.
-    return [{ start, high: downToHundredth(start.share * totalGiB - upToHundredth(one)) }];
-  });
-  const [best] = bounds.sort((a, b) => a.high - b.high);
-  const { low } = room.outsideGiB;
-  if (best === undefined || best.high >= room.outsideGiB.high || best.high < low) return undefined;
-  const { share: at, source } = best.start;
-  return {
-    ...room,
-    basis: "published",
-    lowGiB: hundredths(share * totalGiB - best.high),
-    outsideGiB: { low, high: best.high },
-    source: `started at ${at} for ${source}`,
-    started: { share: at, source },
-  };
+): { readonly charged?: number; readonly taken?: number; readonly at: string } | undefined {
+  const { measured } = server;
+  if (measured === undefined || !isMeasured(server)) return undefined;
+  const { chargedGiB, nonKvGiB, takenGiB, at } = measured;
+  return { at, ...defined({ charged: chargedGiB ?? nonKvGiB, taken: takenGiB }) };
 }
 
 /** Number of ranks that share a server's weights. Each rank has its own GPU. */
@@ -159,19 +102,13 @@ export function neededBeforeKv(server: InferenceServerSettings | undefined): {
  * The least that a server with so many GB of weights was seen to take without any KV cache, in GiB.
  */
 export const leastBeforeKv = (onDisk: number): number =>
-  onDisk * GIB_PER_GB + BESIDE_WEIGHTS_GIB.least;
+  onDisk * GIB_PER_GB + BESIDE_WEIGHTS_GIB.low;
 
 /** Whether the weights' size is only a judgement. */
 export function isJudged({ model }: InferenceServerSettings, evidence?: ModelEvidence): boolean {
   const known = model.residentGiB ?? model.weightsGB ?? evidence?.weightsGB;
   return known === undefined && evidence?.catalogue?.judged === true;
 }
-
-/**
- * Who published a start, and what it ran with beside the model: drafts take memory of their own.
- */
-const startText = ({ source, vllm, draftTokens }: PublishedStart): string =>
-  `${source} (vLLM ${vllm}${draftTokens === undefined ? "" : `, ${draftTokens} draft tokens`})`;
 
 /**
  * What the loader InstantTensor keeps outside the KV cache once it has loaded, in GiB. When only
@@ -183,59 +120,3 @@ export const INSTANT_TENSOR_GIB = 4.4;
 /** Whether a server loads its weights by InstantTensor. */
 export const loadsByInstantTensor = ({ loadFormat }: InferenceServerSettings): boolean =>
   loadFormat?.trim().toLowerCase() === "instanttensor";
-
-/** What lies outside the KV cache, in GiB, and how that is known. */
-type Outside = Pick<KvRoom, "basis" | "source"> & KvRoom["outsideGiB"];
-
-const loaderText = (server: InferenceServerSettings): string =>
-  loadsByInstantTensor(server) ? `, and ${INSTANT_TENSOR_GIB} of InstantTensor` : "";
-
-function outsideKvCache(
-  server: InferenceServerSettings,
-  model?: ModelEvidence,
-): Outside | undefined {
-  const { measured } = server;
-  if (measured !== undefined && isMeasured(server)) {
-    const { nonKvGiB, at } = measured;
-    return { basis: "measured", low: nonKvGiB, high: nonKvGiB, source: `measured on ${at}` };
-  }
-  const published = publishedOutside(server, model);
-  if (published !== undefined) return published;
-  const weightsGiB = residentGiB(server, model);
-  if (weightsGiB === undefined) return undefined;
-  const slots = adapterSlots(server, model);
-  const more = (loadsByInstantTensor(server) ? INSTANT_TENSOR_GIB : 0) + slotsGiB(slots);
-  return {
-    basis: "estimated",
-    low: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.least + more),
-    high: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.most + more),
-    source: `${hundredths(weightsGiB)} GiB of weights${rankCount(server) === 1 ? "" : ` for each of ${rankCount(server)} ranks`}, and the ${BESIDE_WEIGHTS_GIB.least} to ${BESIDE_WEIGHTS_GIB.most} GiB that other models took beside theirs${loaderText(server)}${slotsText(slots)}`,
-  };
-}
-
-/**
- * Returns what a rank took outside the KV cache in published starts of this model with as many
- * ranks; `undefined` if there are none.
- */
-export function publishedOutside(
-  server: InferenceServerSettings,
-  model?: ModelEvidence,
-): Outside | undefined {
-  const starts = (model?.starts ?? []).filter(({ ranks = 1 }) => ranks === rankCount(server));
-  if (starts.length === 0) return undefined;
-  const seen = starts.map((each) =>
-    hundredths(each.utilization * each.totalGiB - each.availableKvGiB),
-  );
-  const sources = [...new Set(starts.map(startText))].join("; ");
-  // The publishers don't say which loader they used.
-  const slots = adapterSlots(server, model);
-  const high = hundredths(
-    Math.max(...seen) + (loadsByInstantTensor(server) ? INSTANT_TENSOR_GIB : 0) + slotsGiB(slots),
-  );
-  return {
-    basis: "published",
-    low: hundredths(Math.min(...seen) + slotsGiB(slots)),
-    high,
-    source: `${sources}${loaderText(server)}${slotsText(slots)}`,
-  };
-}

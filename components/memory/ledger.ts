@@ -255,10 +255,3 @@ export const GIB_PER_GB = 1e9 / BYTES_PER_GIB;
 
 /** The most that vLLM takes beside weights and KV cache (llamastash measured 5.4 to 6.7 GiB). */
 export const ENGINE_OVERHEAD_GIB = 6.7;
-
-/**
- * What servers on a DGX Spark took beside weights and KV cache, activations and CUDA graphs
- * included. 75 GB of weights at 0.72 left 14.79 GiB (2.9 GiB beside them); 22 GB at 0.4 left -1.75
- * GiB (29.9 GiB beside them).
- */
-export const BESIDE_WEIGHTS_GIB = { least: 2.9, most: 29.9 } as const;

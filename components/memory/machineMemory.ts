@@ -11,13 +11,7 @@ import type { admissionSchema } from "../planned/schema/memory";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
 import { adapterSlots, slotsGiB } from "./adapterSlots";
-import {
-  INSTANT_TENSOR_GIB,
-  isMeasured,
-  loadsByInstantTensor,
-  publishedOutside,
-  residentGiB,
-} from "./kvRoom";
+import { INSTANT_TENSOR_GIB, loadsByInstantTensor, measuredHere, residentGiB } from "./kvRoom";
 import {
   ENGINE_OVERHEAD_GIB,
   ledger,
@@ -134,24 +128,21 @@ function shareOf(server: KnownServer): MemoryShare {
 }
 
 /**
- * Returns what a server takes outside its KV cache. It is the measured figure, else the weights
- * with what others saw beside them.
+ * Returns what a server takes outside its KV cache. It is what was measured here, else the weights
+ * with the most that servers of this engine took beside them.
  */
 function outside(
   settings: InferenceServerSettings,
   model: ModelEvidence | undefined,
 ): Pick<MemoryShare, "outsideGiB" | "publishedOutsideGiB"> {
-  if (isMeasured(settings) && settings.measured !== undefined)
-    return { outsideGiB: settings.measured.nonKvGiB };
+  const here = measuredHere(settings);
+  const measured = here?.taken ?? here?.charged;
+  if (measured !== undefined) return { outsideGiB: measured };
   const outsideGiB = residentGiB(settings, model);
   if (outsideGiB === undefined) return {};
-  const seen = publishedOutside(settings, model);
   const slots = slotsGiB(adapterSlots(settings, model));
   const loader = (loadsByInstantTensor(settings) ? INSTANT_TENSOR_GIB : 0) + slots;
-  return {
-    outsideGiB,
-    publishedOutsideGiB: seen?.high ?? outsideGiB + ENGINE_OVERHEAD_GIB + loader,
-  };
+  return { outsideGiB, publishedOutsideGiB: outsideGiB + ENGINE_OVERHEAD_GIB + loader };
 }
 
 /**

@@ -13,7 +13,7 @@ import { gibRange, roomText, timesRange } from "./kvFacts";
 import { isMeasured } from "./kvRoom";
 import { fitsMachine } from "./ledger";
 import type { KnownServer, MachineMemory } from "./machineMemory";
-import type { ServerKv, ServerKvResult } from "./serverKv";
+import { type ServerKv, type ServerKvResult, startVerdictOf } from "./serverKv";
 import { sureShare } from "./startNeeds";
 import { togetherNotes } from "./together";
 
@@ -176,19 +176,22 @@ function roomWarnings(
   { totalGiB, largest }: Limits,
   warn: Warn,
 ): void {
-  const { room, atBest, maxModelLen, maxConcurrency, agents } = kv;
+  const { room, atBest, maxModelLen, maxConcurrency, agents, start } = kv;
   const window = thousands(maxModelLen);
   const needed = neededRoom(kv);
   const remedy = cure(server, totalGiB, kv, largest);
-  if (!atBest.fits)
+  const asked = `Room for the KV cache: ${roomText(room)}. One request of ${window} tokens needs ${needed}`;
+  const verdict = startVerdictOf(kv);
+  const since = start === undefined ? "" : `, since ${start.why}`;
+  if (verdict === "cannot start")
     warn(
       "kv-no-room",
-      `${gibRange(room)} is left for the KV cache${room.basis === "estimated" ? ", even if it needs as little beside its weights as any other model did" : ""}. One request of ${window} tokens needs ${needed}: the server would not start. ${remedy}`,
+      `${asked}: the server would not start${atBest.fits ? since : ""}. ${remedy}`,
     );
-  else if (!kv.fits)
+  else if (verdict === "may start")
     warn(
       "kv-room",
-      `Room for the KV cache: ${roomText(room)}. One request of ${window} tokens needs ${needed}: the server may not start. Start it and record what it measures (\`serving verify --only memory\`). ${remedy}`,
+      `${asked}: the server may not start${kv.fits ? since : ""}. Start it and record what it measures (\`serving verify --only memory --record\`). ${remedy}`,
     );
   else if (maxConcurrency < server.maxNumSeqs) {
     const each = agents.map(({ atOnce, promptTokens, maxTokens }) => {
@@ -242,15 +245,16 @@ function cure(
   largest: number,
 ): string {
   const one = kv.bytesPerRequest + kv.bytesPerBlock;
-  const shorter = kv.largestMaxModelLen
-    ? ` A \`maxModelLen\` of at most ${kv.largestMaxModelLen} fits without that change.`
-    : "";
+  const shorter =
+    kv.largestMaxModelLen && kv.largestMaxModelLen < kv.maxModelLen
+      ? ` A \`maxModelLen\` of at most ${kv.largestMaxModelLen} fits without that change.`
+      : "";
   if (server.kvCacheMemoryBytes !== undefined)
     return `Set \`kvCacheMemoryBytes\` to ${one} or more.${shorter}`;
   const share = sureShare(kv, totalGiB);
   const inAnyCase =
     kv.room.basis === "estimated"
-      ? "holds one request even if the model needs as much beside its weights as any other did"
+      ? "holds one request even with the most that any start is known to have taken"
       : "holds one request for certain";
   const wanted =
     share > AGGREGATE_LIMIT

@@ -1,6 +1,6 @@
 import { defined } from "../../faults/defined";
 import { FaultyInput } from "../../faults/fault";
-import { BYTES_PER_GIB } from "../../units/memory";
+import { BYTES_PER_GIB, hundredths } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import {
   KV_ENGINE_CHOICES,
@@ -9,21 +9,59 @@ import {
   kvPlan,
   modelShape,
   plannedKvDtype,
+  reservedBlocks,
 } from "../kv";
 import { agentsAtOnce, prefills } from "../kv/admission";
-import type { ModelEvidence, StartedShare } from "../planned/evidence";
+import type { ModelEvidence } from "../planned/evidence";
 import { isPooling } from "../planned/modelKind";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { serverKvSchema } from "../planned/schema/kv";
+import type { ModelStarts, SeenStart } from "../planned/schema/seenStart";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { vllmOf } from "../supply/imageVersions";
-import { type KvRoom, kvRoom, ownSpeeds, provenRoom, rankCount, weightsGB } from "./kvRoom";
+import { certainWeights } from "./certainWeights";
+import {
+  isJudged,
+  kvRoom,
+  measuredHere,
+  ownSpeeds,
+  rankCount,
+  residentGiB,
+  weightsGB,
+} from "./kvRoom";
+import { GIB_PER_GB } from "./ledger";
+import { outsideOf, weighServer } from "./starts/ofServer";
+import { startLines } from "./starts/texts";
+import { startVerdict } from "./starts/verdict";
+import { BESIDE_WEIGHTS_GIB, type Weighed } from "./starts/weigh";
 
 /**
  * The KV plan of one server. Its figures assume the least room (`room.lowGiB`); `atBest` assumes
  * the most.
  */
 export type ServerKv = DataOf<typeof serverKvSchema>;
+
+/** Whether a server starts, also by a plan that an earlier version left, which doesn't say it. */
+export const startVerdictOf = ({
+  start,
+  fits,
+  atBest,
+}: ServerKv): NonNullable<ServerKv["start"]>["verdict"] =>
+  start?.verdict ?? (fits ? "starts" : atBest.fits ? "may start" : "cannot start");
+
+/**
+ * What lies outside its cache if a server takes as little as servers usually do, in GiB. Small models
+ * took less, but a share is not chosen for the luckiest start.
+ */
+export const usualOutsideGiB = ({ room, weightsGB, ranks }: ServerKv): number => {
+  const weights =
+    weightsGB === null ? 0 : (weightsGB * GIB_PER_GB) / ranks + BESIDE_WEIGHTS_GIB.low;
+  return room.basis === "estimated" ? Math.max(room.outsideGiB.low, weights) : room.outsideGiB.low;
+};
+
+/** The most outside its cache by any start that speaks of it, in GiB. */
+export const sureOutsideGiB = ({ start, room }: ServerKv): number =>
+  start?.sureGiB ?? room.outsideGiB.high;
 
 /**
  * Flags without a setting of their own that change the KV cache, and that this plan does not
@@ -58,6 +96,10 @@ export interface KvContext {
    * limit.
    */
   readonly maxOutputTokens: number | undefined;
+  /** Kind of machine that it is planned for. Default: the usual one. */
+  readonly device?: string | undefined;
+  /** The starts that are known, of any model. */
+  readonly starts?: readonly ModelStarts[] | undefined;
   /** Known models by the ids that are close to theirs, of which nothing is known. */
   readonly closeIds?: Readonly<Record<string, string>> | undefined;
 }
@@ -77,11 +119,6 @@ export function serverKv(
     );
   }
   if (model.problem !== undefined) return none(`${model.source}: ${model.problem}`);
-  const room = kvRoom(server, context.least?.totalGiB ?? context.totalGiB, model);
-  if (room === undefined)
-    return none(
-      "Neither a measurement nor the size of the weights is known: set `model.weightsGB`. It is known for models of the catalogue (`serving models`).",
-    );
   if (server.pipelineParallelSize > 1)
     return none(
       "With `pipelineParallelSize` above 1 each stage caches its own layers, which the plan can't divide.",
@@ -93,17 +130,21 @@ export function serverKv(
     const shape = modelShape(model.config);
     const engine = engineSettings(server, kvCacheDtype);
     const withRoom = (gib: number) => kvPlan(shape, engine, Math.floor(gib * BYTES_PER_GIB));
-    const windowGiB = (start: StartedShare) => {
-      const { maxModelLen } = start;
-      const dtype = plannedKvDtype(start.kvCacheDtype);
-      if (dtype === undefined) return undefined;
-      const asStarted = { ...engine, kvCacheDtype: dtype, maxModelLen };
-      const { bytesPerRequest, bytesPerBlock } = kvPlan(shape, asStarted, 0);
+    const windowOf = (given: Partial<KvEngineSettings>) => {
+      const { bytesPerRequest, bytesPerBlock } = kvPlan(shape, { ...engine, ...given }, 0);
       return (bytesPerRequest + bytesPerBlock) / BYTES_PER_GIB;
     };
+    const windowGiB = ({ maxModelLen, kvCacheDtype: dtype }: SeenStart) => {
+      const format = dtype === null ? undefined : plannedKvDtype(dtype);
+      return maxModelLen === null || format === undefined
+        ? undefined
+        : windowOf({ maxModelLen, kvCacheDtype: format });
+    };
     const totalGiB = context.least?.totalGiB ?? context.totalGiB;
-    const proven = provenRoom(room, server, { totalGiB, model }, windowGiB);
-    const kv = planned(withRoom, proven ?? room, { server, context, model });
+    const around = { device: context.device, totalGiB, starts: context.starts ?? [] };
+    const weighed = weighServer(server, around, { model, shape, windowGiB });
+    if (!isKnown(server, model, weighed)) return none(UNKNOWN_SIZE);
+    const kv = planned(withRoom, { server, context, model, weighed });
     const notes = kv.problems
       .filter((problem) => problem.severity === "warning")
       .map((problem) => problem.message);
@@ -116,23 +157,35 @@ export function serverKv(
   }
 }
 
+const UNKNOWN_SIZE =
+  "Neither a measurement nor the size of the weights is known: set `model.weightsGB`. It is known for models of the catalogue (`serving models`).";
+
+/** Whether enough is known of a server to tell the room for its cache. */
+const isKnown = (server: InferenceServerSettings, model: ModelEvidence, { basis }: Weighed) =>
+  measuredHere(server)?.charged !== undefined ||
+  residentGiB(server, model) !== undefined ||
+  (model.starts?.weightsGiB ?? null) !== null ||
+  basis === "like";
+
 interface Known {
   readonly server: InferenceServerSettings;
   readonly context: KvContext;
   readonly model: ModelEvidence;
+  readonly weighed: Weighed;
 }
 
 /** The KV plan of the least room, with what the server and its model say beside it. */
-function planned(
-  withRoom: (gib: number) => KvPlan,
-  room: KvRoom,
-  { server, context: { least, maxOutputTokens }, model }: Known,
-): ServerKv {
+function planned(withRoom: (gib: number) => KvPlan, known: Known): ServerKv {
+  const { server, context, model, weighed } = known;
+  const { least, maxOutputTokens } = context;
+  const totalGiB = least?.totalGiB ?? context.totalGiB;
+  const room = kvRoom(server, totalGiB, outsideOf(server, model, weighed));
   const worst = withRoom(room.lowGiB);
   const most = withRoom(room.highGiB);
   return {
     ...worst,
     room,
+    start: startOf(worst, totalGiB, known),
     atBest: { fits: most.fits, maxConcurrency: most.maxConcurrency },
     // A model that makes vectors or sorts has no agents.
     ...(isPooling(server.model.kind)
@@ -143,6 +196,33 @@ function planned(
     ...defined({ least }),
     prefill: prefillOf(server, model, worst.maxModelLen),
   };
+}
+
+/** Whether a server starts, by its figures and by what is known of other starts. */
+function startOf(
+  { bytesPerRequest, bytesPerBlock, vllmVersion }: KvPlan,
+  totalGiB: number,
+  { server, model, weighed }: Known,
+): NonNullable<ServerKv["start"]> {
+  const { gpuMemoryUtilization, kvCacheMemoryBytes } = server;
+  const here = measuredHere(server);
+  const measured = here?.charged === undefined ? undefined : { gib: here.charged, at: here.at };
+  const figures = {
+    totalGiB,
+    budgetGiB: gpuMemoryUtilization * totalGiB,
+    // A judged size refuses nothing, but with a share below it nobody is told that it may start.
+    weightsGiB:
+      isJudged(server, model) || model.catalogue?.residentGiB !== undefined
+        ? residentGiB(server, model)
+        : certainWeights(server, model),
+    windowGiB: (bytesPerRequest + reservedBlocks(vllmVersion) * bytesPerBlock) / BYTES_PER_GIB,
+    ...defined({
+      cacheGiB: kvCacheMemoryBytes && kvCacheMemoryBytes / BYTES_PER_GIB,
+      measured,
+    }),
+  };
+  const sureGiB = hundredths(here?.charged ?? weighed.most.gib);
+  return { ...startVerdict(figures, weighed), sureGiB, ...startLines(weighed) };
 }
 
 /** What cold prompts cost, by this machine's own measurement or else by the recipe's. */

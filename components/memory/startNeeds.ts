@@ -1,5 +1,4 @@
 import { defined } from "../../faults/defined";
-import { isRecord } from "../../faults/json";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import {
@@ -11,20 +10,23 @@ import {
 import { ownWindow } from "../kv";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { startNeedsSchema } from "../planned/schema/memory";
-import { isJudged, isMeasured, residentGiB } from "./kvRoom";
+import { certainWeights } from "./certainWeights";
+import { measuredHere } from "./kvRoom";
 import { fitsMachine, type MemoryLedger } from "./ledger";
 import type { KnownServer } from "./machineMemory";
-import { NOT_FOLLOWED, type ServerKv, type ServerKvResult } from "./serverKv";
+import {
+  NOT_FOLLOWED,
+  type ServerKv,
+  type ServerKvResult,
+  sureOutsideGiB,
+  usualOutsideGiB,
+} from "./serverKv";
 
 /**
  * The least that a server needs to start in the best case. It leaves out what isn't known for
  * certain.
  */
 export type StartNeeds = DataOf<typeof startNeedsSchema>;
-
-/** Options and variables that make vLLM load other weights than those on disk. */
-const LOADS_OTHERWISE = ["quantization", "hf-overrides", "language-model-only"];
-const TABLES_ELSEWHERE = "VLLM_PLE_TABLE_MEMORY";
 
 /** vLLM then takes a window longer than the model's own. */
 const LONG_WINDOW = "VLLM_ALLOW_LONG_MAX_MODEL_LEN";
@@ -35,15 +37,11 @@ const BESIDE_WINDOW_GIB = 0.1;
 
 /**
  * The share of a machine with which a server holds so many requests of its whole window, if it takes
- * no more beside its weights than the least that was seen.
+ * no more beside its weights than servers usually do at the least.
  */
-export const shareForRequests = (
-  { room, bytesPerRequest }: Pick<ServerKv, "room" | "bytesPerRequest">,
-  requests: number,
-  totalGiB: number,
-): number => {
-  const windowsGiB = (requests * bytesPerRequest) / BYTES_PER_GIB;
-  return upToHundredth((room.outsideGiB.low + windowsGiB + BESIDE_WINDOW_GIB) / totalGiB);
+export const shareForRequests = (kv: ServerKv, requests: number, totalGiB: number): number => {
+  const windowsGiB = (requests * kv.bytesPerRequest) / BYTES_PER_GIB;
+  return upToHundredth((usualOutsideGiB(kv) + windowsGiB + BESIDE_WINDOW_GIB) / totalGiB);
 };
 
 /** The least share with which a server starts by all that was seen of its model. */
@@ -54,12 +52,9 @@ export const leastToStart = (
 ): number => Math.max(leastUtilization, kv ? shareForRequests(kv, 1, totalGiB) : 0);
 
 /** The share with which a server holds one request even in the worst known case. */
-export const sureShare = (
-  { room, bytesPerRequest, bytesPerBlock }: ServerKv,
-  totalGiB: number,
-): number =>
+export const sureShare = (kv: ServerKv, totalGiB: number): number =>
   upToHundredth(
-    (room.outsideGiB.high + (bytesPerRequest + bytesPerBlock) / BYTES_PER_GIB) / totalGiB,
+    (sureOutsideGiB(kv) + (kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB) / totalGiB,
   );
 
 /**
@@ -112,21 +107,10 @@ function startNeeds(
 ): StartNeeds {
   const args = readServerArguments(container.command);
   const has = (names: readonly string[]) => names.some((name) => args.options.has(name));
-  // Stages of a pipeline are not of one size.
-  const certain =
-    settings.model.residentGiB !== undefined ||
-    !(
-      settings.pipelineParallelSize > 1 ||
-      has(LOADS_OTHERWISE) ||
-      Object.hasOwn(container.env, TABLES_ELSEWHERE) ||
-      isLoadedByHalf(model?.config) ||
-      isJudged(settings, model)
-    );
-  const resident = certain ? residentGiB(settings, model) : undefined;
+  const resident = certainWeights(settings, model);
   const weightsGiB = resident && Math.max(0, resident - (memory.hostGiB ?? 0));
-  const { measured, kvCacheMemoryBytes } = settings;
-  const outsideGiB =
-    measured !== undefined && isMeasured(settings) ? measured.nonKvGiB : weightsGiB;
+  const { kvCacheMemoryBytes } = settings;
+  const outsideGiB = measuredHere(settings)?.charged ?? weightsGiB;
   const drafts = settings.speculative?.method ?? "mtp";
   const followed = !has(NOT_FOLLOWED.map((flag) => flag.slice(2))) && drafts.includes("mtp");
   const windowGiB = kv !== null && followed ? kv.bytesPerRequest / BYTES_PER_GIB : undefined;
@@ -149,14 +133,4 @@ function startNeeds(
         : upToHundredth((outsideGiB + least) / totalGiB),
     leastCacheBytes: least > 0 ? Math.ceil(least * BYTES_PER_GIB) : undefined,
   });
-}
-
-/**
- * Whether a model's config.json says that its weights are float32: vLLM loads them with 16 bits
- * each, so half of what is on the disk (vLLM `config/model.py`, `_resolve_auto_dtype`).
- */
-function isLoadedByHalf(config: unknown): boolean {
-  const root = isRecord(config) ? config : {};
-  const text = isRecord(root.text_config) ? root.text_config : root;
-  return [root, text].some((each) => (each.dtype ?? each.torch_dtype) === "float32");
 }

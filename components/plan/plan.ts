@@ -214,7 +214,7 @@ function kvOfServer(
   { settings, model }: KnownServer,
   context: Omit<Parameters<typeof serverKv>[1], "totalGiB">,
 ) {
-  const found = serverKv(settings, { totalGiB, ...context }, model);
+  const found = serverKv(settings, { totalGiB, ...context, ...defined({ device }) }, model);
   return { ...found, kv: kvOn(device, found.kv, settings) };
 }
 

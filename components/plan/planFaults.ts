@@ -3,7 +3,7 @@ import { errorAt, type Fault } from "../../faults/fault";
 import { canonicalEngine, isHere } from "../../machines/address";
 import { onOtherMachine } from "../bridge/settings";
 import { familyOf, otherFamily } from "../inference-server/parsers";
-import { isMeasured } from "../memory/kvRoom";
+import { measuredHere } from "../memory/kvRoom";
 import { type Evidence, modelEvidence } from "../planned/evidence";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { machineFault } from "../settings/places";
@@ -28,11 +28,11 @@ export function measuredFaults(settings: StackSettings, machines: readonly Machi
     inferenceServers.flatMap(({ key, container }): Fault[] => {
       const server = settings.machines[name]?.inferenceServers[key];
       const { weightsGiB = 0 } = starts[container.name] ?? {};
-      if (server?.measured === undefined || !isMeasured(server)) return [];
-      const { nonKvGiB, at } = server.measured;
-      if (nonKvGiB >= weightsGiB * SURELY_LOADED) return [];
-      const path = ["inferenceServers", key, "measured", "nonKvGiB"];
-      const message = `On ${at} ${nonKvGiB} GiB were outside the KV cache, but the weights of ${server.model.id} alone take ${weightsGiB.toFixed(2)} GiB: that was measured with another model. Delete \`measured\`, and measure again once this one runs (\`serving verify --only memory\`).`;
+      const { charged, at } = (server && measuredHere(server)) ?? {};
+      if (charged === undefined || charged >= weightsGiB * SURELY_LOADED) return [];
+      const field = server?.measured?.chargedGiB === undefined ? "nonKvGiB" : "chargedGiB";
+      const path = ["inferenceServers", key, "measured", field];
+      const message = `On ${at} ${charged} GiB were outside the KV cache, but the weights of ${server?.model.id} alone take ${weightsGiB.toFixed(2)} GiB: that was measured with another model. Delete \`measured\`, and measure again once this one runs (\`serving verify --only memory\`).`;
       return [machineFault(settings, name, { path, code: "impossible_value", message })];
     }),
   );

@@ -1,5 +1,6 @@
 import type { Meminfo } from "../../machines/memory";
 import type { ModelFiles } from "../../machines/modelFiles";
+import type { ModelStarts } from "./schema/seenStart";
 
 /**
  * What was read before planning. The plan itself reads nothing, so it is the same wherever it is
@@ -21,6 +22,8 @@ export interface Evidence {
   readonly appliedShares?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** What was found of each model, by its id. */
   readonly models?: Readonly<Record<string, ModelEvidence>>;
+  /** Starts of any model that the catalogue knows. */
+  readonly starts?: readonly ModelStarts[];
   /** The known id that is close to one of which nothing was found, where one is. */
   readonly closeIds?: Readonly<Record<string, string>>;
   /**
@@ -68,25 +71,10 @@ export interface ModelEvidence {
   readonly catalogue?: CatalogueWeights;
   /** Where the config is from, if it isn't the model's own. */
   readonly assumedFrom?: string;
-  /** Starts of this model on machines of this kind that somebody published. */
-  readonly starts?: readonly PublishedStart[];
-  /** Shares at which somebody published that it started, with what it ran. */
-  readonly startedAt?: readonly StartedShare[];
+  /** Starts of this model that somebody published, each with what it ran with. */
+  readonly starts?: Omit<ModelStarts, "model">;
   /** How fast this model reads prompts on such a machine, according to its recipe. */
   readonly prefill?: { readonly tokensPerSecond: number; readonly source: string };
-}
-
-/**
- * A published start that says nothing of the KV cache. There was room for one window, so it bounds
- * what lies outside the cache.
- */
-export interface StartedShare {
-  readonly share: number;
-  readonly maxModelLen: number;
-  readonly maxNumBatchedTokens: number;
-  readonly kvCacheDtype: string;
-  readonly ranks: number;
-  readonly source: string;
 }
 
 /** The weights of a model by the catalogue. */
@@ -97,21 +85,4 @@ export interface CatalogueWeights {
   readonly residentGiB?: number;
   /** Whether the figure is only a judgement. Nothing is refused because of it. */
   readonly judged: boolean;
-}
-
-/** One start of a server: what its log said of the memory for the KV cache. */
-export interface PublishedStart {
-  readonly vllm: string;
-  readonly utilization: number;
-  readonly totalGiB: number;
-  /** `Available KV cache memory` of the log, in GiB; may be negative. */
-  readonly availableKvGiB: number;
-  /** Draft tokens of a step; none where it is left out. */
-  readonly draftTokens?: number | undefined;
-  /**
-   * Number of ranks that shared the model. The figures are those of one rank. It is left out if
-   * there was one.
-   */
-  readonly ranks?: number | undefined;
-  readonly source: string;
 }

@@ -1,11 +1,15 @@
 import * as z from "zod";
-import { strictObject } from "zod";
-import { gibibytes, textMatching } from "../fields/fields";
+import { optional, strictObject } from "zod";
+import { count, gibibytes, nonEmptyText, textMatching } from "../fields/fields";
 
 /** What a server's own log said of its memory, recorded so that the next plan need not estimate. */
 export const measured = strictObject({
-  nonKvGiB: gibibytes().describe(
-    "Memory in GiB that the server took outside its KV cache: utilization x total, minus the log's `Available KV cache memory`.",
+  nonKvGiB: optional(gibibytes()).describe("Earlier name of `chargedGiB`; still read."),
+  chargedGiB: optional(gibibytes()).describe(
+    "Memory in GiB that vLLM charged for all but its KV cache: utilization x total, minus the log's `Available KV cache memory`. It sizes the cache under a share, and grows with the page cache, compilers and other programs.",
+  ),
+  takenGiB: optional(gibibytes()).describe(
+    "Memory in GiB that the server held beside its KV cache, by vLLM's own lines: weights, peak activation, CUDA graphs and what is not torch's. `kvCacheMemoryBytes` is computed from it.",
   ),
   kvTokens: z
     .int()
@@ -26,6 +30,16 @@ export const measured = strictObject({
     .describe(
       "Ranks that shared the model (`tensorParallelSize` x `pipelineParallelSize`); the figures are those of the rank with the least memory. If the model is divided differently, the record no longer counts. Default: 1.",
     ),
+  maxNumSeqs: optional(count()).describe("`maxNumSeqs` that it was measured with."),
+  maxNumBatchedTokens: optional(count()).describe(
+    "`maxNumBatchedTokens` that it was measured with.",
+  ),
+  draftTokens: optional(count(0)).describe(
+    "`speculative.numSpeculativeTokens` that it was measured with; 0 without drafts.",
+  ),
+  loadFormat: optional(nonEmptyText()).describe(
+    "`loadFormat` that it was measured with; `auto` without one.",
+  ),
   at: z.iso
     .date('Expected a day in quotes, such as "2026-11-21"')
     .describe(

@@ -205,14 +205,26 @@ export interface MachineSettings {
     readonly extraArgs?: ReadonlyArray<string>;
     /** Figures measured after all servers of the machine had loaded and served a request; `serving verify --only memory` prints these lines. With them the KV plan is exact, and this combination of servers counts as proven. */
     readonly measured?: {
-      /** Memory in GiB that the server took outside its KV cache: utilization x total, minus the log's `Available KV cache memory`. */
-      readonly nonKvGiB: number;
+      /** Earlier name of `chargedGiB`; still read. */
+      readonly nonKvGiB?: number;
+      /** Memory in GiB that vLLM charged for all but its KV cache: utilization x total, minus the log's `Available KV cache memory`. It sizes the cache under a share, and grows with the page cache, compilers and other programs. */
+      readonly chargedGiB?: number;
+      /** Memory in GiB that the server held beside its KV cache, by vLLM's own lines: weights, peak activation, CUDA graphs and what is not torch's. `kvCacheMemoryBytes` is computed from it. */
+      readonly takenGiB?: number;
       /** `GPU KV cache size` of the log, in tokens. Compare `maxConcurrency`, not this, across versions. */
       readonly kvTokens: number;
       /** `Maximum concurrency` of the log: requests of the whole window that the KV cache holds. */
       readonly maxConcurrency: number;
       /** Ranks that shared the model (`tensorParallelSize` x `pipelineParallelSize`); the figures are those of the rank with the least memory. If the model is divided differently, the record no longer counts. Default: 1. */
       readonly ranks?: number;
+      /** `maxNumSeqs` that it was measured with. */
+      readonly maxNumSeqs?: number;
+      /** `maxNumBatchedTokens` that it was measured with. */
+      readonly maxNumBatchedTokens?: number;
+      /** `speculative.numSpeculativeTokens` that it was measured with; 0 without drafts. */
+      readonly draftTokens?: number;
+      /** `loadFormat` that it was measured with; `auto` without one. */
+      readonly loadFormat?: string;
       /** Day of the measurement, year-month-day, in quotes (without them, some YAML readers turn it into a time). */
       readonly at: string;
       /** Image that was measured, by its digest. With another image the record no longer counts. */

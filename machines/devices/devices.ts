@@ -36,12 +36,6 @@ export const whyNoServer = (id: string | undefined): string | undefined =>
 /** A total that is off by more than this share isn't that device's. */
 const TOTAL_TOLERANCE = 0.03;
 
-/** Whether a machine has as much memory as was seen of the usual device. */
-export function hasUsualMemory(totalGiB: number): boolean {
-  const usual = deviceOf(USUAL_DEVICE)?.memTotal?.toGiB ?? Number.NaN;
-  return Math.abs(totalGiB / usual - 1) <= TOTAL_TOLERANCE;
-}
-
 /** Why a declared total can't be that of the declared device; `undefined` where it can. */
 export function totalOfAnother(id: string | undefined, totalGiB: number): string | undefined {
   const { oneOf, memTotal } = deviceOf(id) ?? {};

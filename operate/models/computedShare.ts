@@ -1,4 +1,9 @@
-import { type ServerKv, type StartNeeds, shareForRequests } from "../../components/memory";
+import {
+  type ServerKv,
+  type StartNeeds,
+  shareForRequests,
+  usualOutsideGiB,
+} from "../../components/memory";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 
@@ -30,7 +35,7 @@ export function computedShare(
   totalGiB: number,
 ): ComputedShare {
   if (kv === null) return { needed: wanted, least: Math.min(wanted, needs.leastUtilization ?? 1) };
-  const outside = kv.room.outsideGiB.low.toFixed(2);
+  const outside = usualOutsideGiB(kv).toFixed(2);
   const request = (kv.bytesPerRequest / BYTES_PER_GIB).toFixed(2);
   return {
     needed: shareForRequests(kv, requests, totalGiB),

@@ -1,7 +1,7 @@
 import type { Recipe } from "../../components/catalogue";
 import { readEvidence } from "../../components/evidence";
 import { declaredResources } from "../../components/machine";
-import type { ServerKv } from "../../components/memory";
+import { type ServerKv, startVerdictOf, usualOutsideGiB } from "../../components/memory";
 import { type Plan, plan } from "../../components/plan";
 import { isPooling, rankContainer } from "../../components/planned";
 import type { StackSettings } from "../../components/settings";
@@ -136,9 +136,10 @@ function judgedFit(best: Tried, none: Fit, seat: Seat, largest: number): Fit {
   const isUnread = seat.image !== undefined && seat.image.reading === undefined;
   const found = refusals(best.whole).filter(({ name }) => !(isUnread && isPinRule(name)));
   const refused = becauseOfModel(found, best, seat).map(({ message }) => message);
-  if (refused.length === 0 && kv?.atBest.fits !== false)
+  const start = kv === null ? undefined : startVerdictOf(kv);
+  if (refused.length === 0 && start !== "cannot start")
     return {
-      ...{ ...none, values, kv, verdict: kv?.fits === true ? "yes" : "perhaps" },
+      ...{ ...none, values, kv, verdict: start === "starts" ? "yes" : "perhaps" },
       evidence: evidenceOf(kv, seat.own !== undefined),
       ...defined({ doubt: doubtOf(best, seat) }),
     };
@@ -307,9 +308,10 @@ type Planned = ReturnType<typeof planned>;
 function evidenceOf(kv: ServerKv | null, isOwn: boolean): string {
   if (kv === null) return "its KV cache can't be computed";
   const { basis, started } = kv.room;
+  const isSure = startVerdictOf(kv) === "starts";
   if (basis === "measured") return "started here";
-  if (started !== undefined && kv.fits) return `started at ${started.share} for ${started.source}`;
-  const computed = kv.fits ? "computed" : "computed at best";
+  if (started !== undefined && isSure) return `started at ${started.share} for ${started.source}`;
+  const computed = isSure ? "computed" : "computed at best";
   return isOwn ? `${computed}; not measured yet` : computed;
 }
 
@@ -319,7 +321,7 @@ const isCramped = ({ kv }: Planned): boolean =>
 
 /** The least share with which it starts at best. */
 function leastShare({ kv, needs }: Planned, totalGiB: number): number {
-  const best = kv === null ? 0 : kv.room.outsideGiB.low + kv.bytesPerRequest / BYTES_PER_GIB;
+  const best = kv === null ? 0 : usualOutsideGiB(kv) + kv.bytesPerRequest / BYTES_PER_GIB;
   return Math.max(needs.leastUtilization ?? 0, upToHundredth(best / totalGiB));
 }
 

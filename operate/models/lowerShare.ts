@@ -1,4 +1,4 @@
-import { leastBeforeKv } from "../../components/memory";
+import { leastBeforeKv, startVerdictOf } from "../../components/memory";
 import type { StackSettings } from "../../components/settings";
 import { downToHundredth, utilizationText } from "../../vllm/utilization";
 import { type Fit, fitModel, planInSeat, withModel } from "./fit";
@@ -62,7 +62,8 @@ function helps({ recipe }: Fit, seat: Seat, lowered: LoweredShare): boolean {
   const planned = planInSeat(withModel(there, values), there);
   const machine = planned.machines.find(({ name }) => name === seat.machine);
   const container = machine?.inferenceServers.find(({ key }) => key === lowered.server)?.container;
-  return container === undefined || machine?.kv[container.name]?.atBest.fits !== false;
+  const kv = container && machine?.kv[container.name];
+  return kv == null || startVerdictOf(kv) !== "cannot start";
 }
 
 /** Whether an instance A whose weights are declared still loads them. */

@@ -12,6 +12,7 @@ import {
 import { operatorHome } from "../../components/evidence";
 import { readHubModel } from "../../components/fetch";
 import { familyOf } from "../../components/inference-server";
+import { sureOutsideGiB } from "../../components/memory";
 import { isPooling } from "../../components/planned";
 import { atLeast, vllmOf } from "../../components/supply";
 import { defined } from "../../faults/defined";
@@ -227,6 +228,6 @@ function withShare(recipe: Recipe, seat: Seat): Recipe {
   const { kv } = fitModel(largest, seat);
   if (kv === null || isPooling(recipe.kind)) return largest;
   const totalGiB = seat.settings.machines[seat.machine]?.totalGiB ?? 0;
-  const needed = kv.room.outsideGiB.high + (WINDOWS * kv.bytesPerRequest) / BYTES_PER_GIB;
+  const needed = sureOutsideGiB(kv) + (WINDOWS * kv.bytesPerRequest) / BYTES_PER_GIB;
   return { ...recipe, share: { alone: Math.min(LARGEST_SHARE, upToHundredth(needed / totalGiB)) } };
 }

@@ -1,6 +1,6 @@
 import { styled } from "../../commandLine/output";
 import type { ServerKv } from "../../components/memory";
-import { kvFacts, leftGiB, partsBeyondShares } from "../../components/memory";
+import { kvFacts, leftGiB, partsBeyondShares, startVerdictOf } from "../../components/memory";
 import type { MachinePlan } from "../../components/plan";
 import { AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
 import { hanging, heading, table, UNBOUNDED, type Width } from "./layout";
@@ -73,7 +73,7 @@ export function graveWarnings({ name, ledger, kv, admission }: MachinePlan): str
   const beyond = -leftGiB(ledger);
   const refusals = [
     ...Object.entries(kv).flatMap(([container, plan]) =>
-      plan?.atBest.fits === false ? [container] : [],
+      plan !== null && startVerdictOf(plan) === "cannot start" ? [container] : [],
     ),
     ...admission.filter(({ admitted }) => !admitted).map((each) => each.name),
   ];

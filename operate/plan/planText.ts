@@ -1,5 +1,6 @@
 import { styled } from "../../commandLine/output";
 import { SIMPLE_SERVER } from "../../components/fields";
+import { startVerdictOf } from "../../components/memory";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
 import type { PlannedContainer, PlannedFile } from "../../components/planned";
 import type { Judged } from "../../policies/judge";
@@ -284,7 +285,10 @@ export function verdictOf(machines: readonly MachinePlan[], policies: readonly J
 /** Whether a server would not start by what other people measured, which refuses nothing. */
 const failsByOthers = ({ kv }: MachinePlan): boolean =>
   Object.values(kv).some(
-    (each) => each?.atBest.fits === false && ["published", "estimated"].includes(each.room.basis),
+    (each) =>
+      each !== null &&
+      startVerdictOf(each) === "cannot start" &&
+      ["published", "estimated"].includes(each.room.basis),
   );
 
 const NOT_REFUSED =

@@ -84,13 +84,7 @@ describe("what is known of a model", () => {
   });
 
   it("joins the project's config with the cache's weights and the published starts", () => {
-    const start = {
-      vllm: "0.28.0",
-      utilization: 0.6,
-      totalGiB: 121.69,
-      availableKvGiB: 23.22,
-      source: "test",
-    };
+    const start = { vllm: "0.28.0", utilization: 0.6, availableKvGiB: 23.22, source: "test" };
     file("project/models/org--model/config.json", { a: 1 });
     file("project/models/org--model/starts.json", { starts: [start] });
     file(`${REPOSITORY}/snapshots/abc/config.json`, { a: 2 });
@@ -99,13 +93,17 @@ describe("what is known of a model", () => {
       source: "models/org--model/config.json",
       config: { a: 1 },
       weightsGB: 1e-6,
-      starts: [start],
+      starts: {
+        class: null,
+        weightsGiB: null,
+        starts: [expect.objectContaining({ ...start, draftTokens: 0, loader: null })],
+      },
     });
   });
 
   it.each([
     ["config.json", "{", "not valid JSON"],
-    ["starts.json", { starts: [{ vllm: "0.28.0" }] }, "starts.0.utilization"],
+    ["starts.json", { starts: [{ vllm: "0.28.0" }] }, "starts.0.source"],
     ["starts.json", { start: [] }, "start"],
   ])("says what is wrong with %s, and goes on", (name, content, words) => {
     file("project/models/org--model/config.json", {});

@@ -139,7 +139,7 @@ describe("a stack file with kvCacheMemoryBytes", () => {
     expect(found?.message).toContain("+ 50.00 outside its KV cache");
   });
 
-  it("passes for the published pair of 0.35 and 0.35, with a warning from what others saw", () => {
+  it("passes for the published pair of 0.35 and 0.35, whose weights have room beside them", () => {
     const one = { gpuMemoryUtilization: 0.35, kvCacheMemoryBytes: 8 * GIB, model: WEIGHTS };
     const inferenceServers = {
       b: serverInput(one),
@@ -147,23 +147,8 @@ describe("a stack file with kvCacheMemoryBytes", () => {
     };
     const machine = { instanceA: "none", inferenceServers };
     expect(refusals(machine, {})).toEqual([]);
-    const starts = [
-      {
-        vllm: "0.28.0",
-        utilization: 0.6,
-        totalGiB: 121.69,
-        availableKvGiB: 23.22,
-        source: "a record",
-      },
-    ];
-    const models = { "org/model": { source: "x", starts } };
-    const [dgx] = plan(stack(machine), { home: "/home/me", models }).machines;
-    expect(dgx?.ledger.lines).toContainEqual({
-      name: "vllm-model-8001: beside its weights",
-      gib: 15.22,
-      basis: "default",
-      source: "49.79 GiB were seen outside the KV cache of such a server; measure yours",
-    });
+    const [dgx] = plan(stack(machine), { home: "/home/me" }).machines;
+    expect(dgx?.ledger.lines.filter(({ name }) => name.includes("beside its weights"))).toEqual([]);
   });
 });
 

@@ -10,15 +10,12 @@ import {
 } from "../../components/memory/measurement/record";
 import { compareWithLog, judgeStart } from "../../components/memory/measurement/verdict";
 import { plan } from "../../components/plan/plan";
-import type { PublishedStart } from "../../components/planned/evidence";
 import { measured as measuredSchema } from "../../components/settings/measured";
 import { stack } from "../fixtures/machine";
+import { TWO_WITH_DRAFTS } from "../fixtures/starts";
 
 const FOLDER = "models/nvidia--Qwen3.6-35B-A3B-NVFP4";
 const config: unknown = JSON.parse(readFileSync(`${FOLDER}/config.json`, "utf8"));
-const { starts }: { starts: PublishedStart[] } = JSON.parse(
-  readFileSync(`${FOLDER}/starts.json`, "utf8"),
-);
 const DIGEST = `sha256:${"0123456789abcdef".repeat(4)}`;
 const RECORD_END = ['  at: "2026-08-27"', `  image: ${DIGEST}`];
 
@@ -48,7 +45,9 @@ function kvOf(gpuMemoryUtilization: number, more: Record<string, unknown> = {}) 
     image: started(0.6).image,
     ...more,
   };
-  const models = { "org/model": { source: "config.json", config, starts } };
+  const models = {
+    "org/model": { source: "config.json", config, starts: TWO_WITH_DRAFTS, weightsGB: 22 },
+  };
   const kv = plan(stack({}, server), { home: "/home/me", models }).machines[0]?.kv[
     "vllm-model-8001"
   ];

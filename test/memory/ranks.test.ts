@@ -4,9 +4,10 @@ import { kvPlan, modelShape, readEngineLog } from "../../components/kv";
 import { kvFacts } from "../../components/memory/kvFacts";
 import { judgeStart } from "../../components/memory/measurement/verdict";
 import { plan } from "../../components/plan/plan";
-import type { Evidence, ModelEvidence, PublishedStart } from "../../components/planned/evidence";
+import type { Evidence, ModelEvidence } from "../../components/planned/evidence";
 import { type StackSettings, stackSettings } from "../../components/settings/stackSettings";
 import { DIGEST, serverInput } from "../fixtures/machine";
+import { startsOf } from "../fixtures/starts";
 
 type Keys = Record<string, unknown>;
 
@@ -66,17 +67,7 @@ function planned(
 const row = (kv: ReturnType<typeof planned>["kv"], label: string) =>
   kv === null ? undefined : kvFacts(kv).find(([name]) => name === label)?.[1];
 
-const START: PublishedStart = {
-  ...{
-    vllm: "0.25.2",
-    utilization: 0.75,
-    totalGiB: 121.69,
-    availableKvGiB: 8.33,
-    draftTokens: 5,
-    ranks: 2,
-  },
-  source: "NVIDIA/dgx-spark-playbooks #97",
-};
+const START = { utilization: 0.75, availableKvGiB: 8.33, ranks: 2 };
 
 describe("a rank of a server over two machines", () => {
   it("loads half of the weights, and its room is what they leave", () => {
@@ -86,8 +77,7 @@ describe("a rank of a server over two machines", () => {
       lowGiB: -10.32,
       highGiB: 16.68,
       outsideGiB: { low: 80.67, high: 107.67 },
-      source:
-        "77.77 GiB of weights for each of 2 ranks, and the 2.9 to 29.9 GiB that other models took beside theirs",
+      source: "77.77 GiB of weights for each of 2 ranks, and beside them what any model took",
     });
     expect(row(kv, "weights")).toBe(
       "167 GB, 83.5 GB for each of 2 ranks, possible with tuning and a reduced context (45 to 90 GB)",
@@ -107,15 +97,18 @@ describe("a rank of a server over two machines", () => {
   });
 
   it("knows starts of as many ranks, and of no others", () => {
-    const alone = { ...START, availableKvGiB: 20, ranks: undefined };
-    const two = planned({ gpuMemoryUtilization: 0.75 }, { starts: [START, alone] });
+    const alone = { ...START, availableKvGiB: 20, ranks: 1 };
+    const two = planned({ gpuMemoryUtilization: 0.75 }, { starts: startsOf(START, alone) });
     expect(two.kv?.room).toMatchObject({ basis: "published", lowGiB: 8.33, highGiB: 8.33 });
-    const one = planned({ nodes: undefined, tensorParallelSize: 1 }, { starts: [START, alone] });
+    const one = planned(
+      { nodes: undefined, tensorParallelSize: 1 },
+      { starts: startsOf(START, alone) },
+    );
     expect(one.kv?.room).toMatchObject({
       basis: "published",
       outsideGiB: { low: 71.27, high: 71.27 },
     });
-    expect(planned({}, { starts: [alone] }).kv?.room.basis).toBe("estimated");
+    expect(planned({}, { starts: startsOf(alone) }).kv?.room.basis).toBe("estimated");
   });
 
   it("takes a record of as many ranks, and says of another that it no longer counts", () => {
@@ -140,7 +133,7 @@ describe("a rank of a server over two machines", () => {
     expect(kv?.room.highGiB).toBe(15.09);
     expect([kv?.numBlocks, least?.least]).toEqual([0, undefined]);
     expect(row(kv, "room")).toBe(
-      "unknown before its first start; -11.91 to 15.09 GiB if it needs as much beside its weights as other models did, per rank, as on dgx2",
+      "-11.91 to 15.09 GiB, an estimate before its first start, per rank, as on dgx2",
     );
     const read = planned({}, {}, {}, { meminfo: { dgx2: { totalGiB: 119.7, availableGiB: 100 } } });
     expect(read.kv?.room.highGiB).toBe(15.09);
@@ -162,7 +155,7 @@ describe("a start of two ranks, by the head's log", () => {
     );
   const { kv } = planned(
     { gpuMemoryUtilization: 0.75, maxModelLen: 1_048_576, maxNumBatchedTokens: 4096 },
-    { starts: [START] },
+    { starts: startsOf({ ...START, maxNumBatchedTokens: 4096 }) },
   );
   const server = {
     gpuMemoryUtilization: 0.75,

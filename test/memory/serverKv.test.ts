@@ -3,15 +3,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { kvFacts } from "../../components/memory/kvFacts";
 import { plan } from "../../components/plan/plan";
-import type { Evidence, ModelEvidence, PublishedStart } from "../../components/planned/evidence";
+import type { Evidence, ModelEvidence } from "../../components/planned/evidence";
 import { DIGEST, stack } from "../fixtures/machine";
+import { TWO_STARTS, TWO_WITH_DRAFTS } from "../fixtures/starts";
 
 const FOLDER = "models/nvidia--Qwen3.6-35B-A3B-NVFP4";
 const config: unknown = JSON.parse(readFileSync(`${FOLDER}/config.json`, "utf8"));
-const { starts }: { starts: PublishedStart[] } = JSON.parse(
-  readFileSync(`${FOLDER}/starts.json`, "utf8"),
-);
-const MODEL = { config, starts };
+const MODEL = { config, starts: TWO_STARTS, weightsGB: 22 };
 const measured = {
   nonKvGiB: 49.79,
   kvTokens: 1_960_381,
@@ -56,14 +54,17 @@ describe("room for the KV cache", () => {
       lowGiB: 4.3,
       highGiB: 4.94,
       outsideGiB: { low: 49.79, high: 50.43 },
-      source: "a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0, 3 draft tokens)",
+      source: "what its like took (starts: 2, published by: 1)",
     });
     expect(kv?.maxConcurrency.toFixed(2)).toBe("1.63");
     expect(kv?.atBest.maxConcurrency.toFixed(2)).toBe("1.87");
   });
 
   it("with the record's three drafts holds 1.4 to 1.6 whole windows", () => {
-    const { kv } = planned({ speculative: { method: "mtp", numSpeculativeTokens: 3 } });
+    const { kv } = planned(
+      { speculative: { method: "mtp", numSpeculativeTokens: 3 } },
+      { ...MODEL, starts: TWO_WITH_DRAFTS },
+    );
     expect([kv?.blockSize, kv?.blocksPerRequest]).toEqual([2144, 138]);
     expect([kv?.maxConcurrency.toFixed(2), kv?.atBest.maxConcurrency.toFixed(2)]).toEqual([
       "1.38",
@@ -148,16 +149,16 @@ describe("what a plan says of the KV cache", () => {
   it.each([
     [
       0.4,
-      "kv-no-room: b: -1.78 to -1.14 GiB is left for the KV cache. One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server would not start. A `gpuMemoryUtilization` of 0.44 holds one request for certain.",
+      "kv-room: b: Room for the KV cache: -1.78 to -1.14 GiB (published). One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory --record`). A `gpuMemoryUtilization` of 0.44 holds one request for certain.",
     ],
     [
       0.433,
-      "kv-room: b: Room for the KV cache: 2.24 to 2.88 GiB (published). One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory`). A `gpuMemoryUtilization` of 0.44 holds one request for certain. A `maxModelLen` of at most 220080 fits without that change.",
+      "kv-room: b: Room for the KV cache: 2.24 to 2.88 GiB (published). One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory --record`). A `gpuMemoryUtilization` of 0.44 holds one request for certain. A `maxModelLen` of at most 220080 fits without that change.",
     ],
     // One request alone would fit. vLLM asks for a block more.
     [
       0.4364,
-      "kv-room: b: Room for the KV cache: 2.65 to 3.29 GiB (published). One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory`). A `gpuMemoryUtilization` of 0.44 holds one request for certain. A `maxModelLen` of at most 262000 fits without that change.",
+      "kv-room: b: Room for the KV cache: 2.65 to 3.29 GiB (published). One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory --record`). A `gpuMemoryUtilization` of 0.44 holds one request for certain. A `maxModelLen` of at most 262000 fits without that change.",
     ],
   ])("at %f", (gpuMemoryUtilization, warning) => {
     const { said } = planned({ gpuMemoryUtilization });
@@ -167,33 +168,30 @@ describe("what a plan says of the KV cache", () => {
   it.each([
     [
       0.3,
-      "kv-room: b: Room for the KV cache: unknown before its first start; -13.90 to 13.10 GiB if it needs as much beside its weights as other models did. One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory`). A `gpuMemoryUtilization` of 0.44 holds one request even if the model needs as much beside its weights as any other did.",
+      "kv-room: b: Room for the KV cache: -13.90 to 13.10 GiB, an estimate before its first start. One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory --record`). A `gpuMemoryUtilization` of 0.44 holds one request even with the most that any start is known to have taken.",
     ],
     [
       0.2,
-      "kv-no-room: b: -26.06 to 0.94 GiB is left for the KV cache, even if it needs as little beside its weights as any other model did. One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server would not start. A `gpuMemoryUtilization` of 0.44 holds one request even if the model needs as much beside its weights as any other did.",
+      "kv-no-room: b: Room for the KV cache: -26.06 to 0.94 GiB, an estimate before its first start. One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server would not start. A `gpuMemoryUtilization` of 0.44 holds one request even with the most that any start is known to have taken.",
     ],
-  ])(
-    "at %f, of a model without a log of its own: unknown, and whose figures stand in",
-    (gpuMemoryUtilization, warning) => {
-      const { kv, said } = planned({ gpuMemoryUtilization }, { config, weightsGB: 22 });
-      expect(said.filter((each) => each.startsWith("kv"))).toEqual([warning]);
-      expect(Object.fromEntries(kv === null ? [] : kvFacts(kv)).room).toMatch(
-        /^unknown before its first start; .* if it needs as much beside its weights as other models did$/,
-      );
-    },
-  );
+  ])("at %f, of a model without a log of its own: an estimate", (gpuMemoryUtilization, warning) => {
+    const { kv, said } = planned({ gpuMemoryUtilization }, { config, weightsGB: 22 });
+    expect(said.filter((each) => each.startsWith("kv"))).toEqual([warning]);
+    expect(Object.fromEntries(kv === null ? [] : kvFacts(kv)).room).toMatch(
+      /, an estimate before its first start$/,
+    );
+  });
 
   it("names a share only where the machine leaves it, and none where the cache has a size of its own", () => {
     const said = (server: Record<string, unknown>, machine: Record<string, unknown> = {}) =>
       planned({ gpuMemoryUtilization: 0.4, ...server }, MODEL, machine).said.find((each) =>
-        each.startsWith("kv-no-room"),
+        each.startsWith("kv-"),
       );
     expect(said({}, { operatingSystemGiB: 17 })).toMatch(
       /of 0\.44 holds one request for certain, but at most 0\.39 fits on this machine\.$/,
     );
     expect(said({}, { totalGiB: 40, operatingSystemGiB: 4 })).toMatch(
-      /No `gpuMemoryUtilization` up to 0\.9 holds one request for certain, but at most 0\.\d+ fits on this machine\.$/,
+      /No `gpuMemoryUtilization` up to 0\.9 holds one request even with .*, but at most 0\.\d+ fits on this machine\.$/,
     );
     expect(said({ kvCacheMemoryBytes: 2 ** 30 })).toMatch(
       /Set `kvCacheMemoryBytes` to 2854584320 or more\. A `maxModelLen` of at most \d+ fits without that change\.$/,
@@ -206,7 +204,7 @@ describe("what a plan says of the KV cache", () => {
 
   it("offers the longest window that fits", () => {
     const [warning = ""] = planned({ gpuMemoryUtilization: 0.43 }).said.filter((each) =>
-      each.startsWith("kv-no-room"),
+      each.startsWith("kv-room"),
     );
     const longest = Number(/`maxModelLen` of at most (\d+) fits/.exec(warning)?.[1]);
     const fits = (maxModelLen: number) =>

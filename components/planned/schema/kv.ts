@@ -191,10 +191,35 @@ export const kvRoomSchema = z.object({
     .object({ low: z.number(), high: z.number() })
     .describe("Memory outside the KV cache."),
   source: z.string(),
+  takenGiB: z
+    .number()
+    .exactOptional()
+    .describe(
+      "The most that it, or its like, was seen to hold beside its cache while it served. A cache of fixed size is computed from it.",
+    ),
   started: z
     .object({ share: z.number(), source: z.string() })
     .exactOptional()
     .describe("The published start that proves the room; absent if none is needed."),
+});
+
+/** Whether a server starts, as far as it is known, and what that rests on. */
+export const startSchema = z.object({
+  verdict: z
+    .enum(["starts", "may start", "cannot start"])
+    .describe(
+      "`cannot start`: by arithmetic alone, or since its like failed for two independent people and started for nobody. `starts`: it was started here, its like was, or one window fits even with the most of the range. `may start`: all between.",
+    ),
+  why: z.string(),
+  sureGiB: z
+    .number()
+    .describe(
+      "The most outside the cache by any start that speaks of it, outliers included: with so much and one window within its share it `starts`.",
+    ),
+  rests: z.array(z.string()).describe("The starts that the range rests on."),
+  others: z
+    .array(z.string())
+    .describe("Starts of this model, and outliers, that don't count as its own, each with why."),
 });
 
 /** How many agents of one kind an engine serves at the same time. */
@@ -243,6 +268,9 @@ export const serverKvSchema = kvPlanSchema
       .describe(
         "The machine with the least memory among those that share the model: its room counts for all. Absent if it is this machine.",
       ),
+    start: startSchema
+      .exactOptional()
+      .describe("Whether it starts; absent in plans that earlier versions left."),
     atBest: z.object({ fits: z.boolean(), maxConcurrency: z.number() }),
     agents: z.array(agentsSchema).describe("How many coding agents work at once, by size."),
     prefill: z

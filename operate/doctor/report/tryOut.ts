@@ -1,3 +1,4 @@
+import { startVerdictOf } from "../../../components/memory";
 import { orInputFault } from "../../../faults/fault";
 import type { Stack } from "../facts";
 
@@ -33,5 +34,5 @@ export function tryOut(stack: Stack, text: string): Tried {
 /** Whether the plan is sure that a server has no room for one request of its window. */
 function lacksRoom({ plan }: Stack, container: string): boolean {
   const kv = plan.kv[container];
-  return kv != null && !kv.fits && kv.atBest.fits !== true;
+  return kv != null && startVerdictOf(kv) === "cannot start";
 }

@@ -134,15 +134,21 @@ const REFUSED: readonly (readonly [
     "embedding in the default stack",
     DEFAULT,
     [EMBEDDING],
-    `${EMBEDDING} ${short("0.07", "0.00", "8.5")} ${LOWER_A}.`,
-    [[["instanceA"], 0.38, ["b 0.45", "embedding 0.07"]]],
+    `${EMBEDDING} ${short("0.07", "0.00", "8.5")} ${lower("b", "0.45", "0.30")}, or ${LOWER_A}.`,
+    [
+      [["inferenceServers", "b"], 0.3, ["b 0.3", "embedding 0.15"]],
+      [["instanceA"], 0.38, ["b 0.45", "embedding 0.07"]],
+    ],
   ],
   [
     "rerank in the default stack",
     DEFAULT,
     [RERANK],
-    `${RERANK} ${short("0.07", "0.00", "8.5")} ${LOWER_A}.`,
-    [[["instanceA"], 0.38, ["b 0.45", "rerank 0.07"]]],
+    `${RERANK} ${short("0.07", "0.00", "8.5")} ${lower("b", "0.45", "0.30")}, or ${LOWER_A}.`,
+    [
+      [["inferenceServers", "b"], 0.3, ["b 0.3", "rerank 0.15"]],
+      [["instanceA"], 0.38, ["b 0.45", "rerank 0.07"]],
+    ],
   ],
   [
     "VL-Embedding in the default stack, whose instance A would not hold its weights",
@@ -197,8 +203,8 @@ describe("models that write no text, beside one that chats", () => {
     const cells = (lines: readonly string[]) =>
       lines.map((line) => line.split(/ {2,}/).join(" | "));
     expect(cells(await at(chatAt("0.45")))).toEqual([
-      "qwen3-embedding | computed at best | 0.15 | up to 14.2 GiB | up to 4.1 of 32K | - | not known | 1.2 GB of disk",
-      "qwen3-reranker | computed at best | 0.15 | up to 14.2 GiB | up to 4.1 of 32K | - | not known | 1.2 GB of disk",
+      "qwen3-embedding | computed at best | 0.15 | 0.1 to 15.7 GiB | 0.0 to 4.5 of 32K | - | not known | 1.2 GB of disk",
+      "qwen3-reranker | computed at best | 0.15 | 0.1 to 15.7 GiB | 0.0 to 4.5 of 32K | - | not known | 1.2 GB of disk",
       "qwen3-vl-embedding | its KV cache can't be computed | 0.3 | not known | not known | - | not known | disk not known",
     ]);
     expect(cells(await at(DEFAULT))).toEqual([

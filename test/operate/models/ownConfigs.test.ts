@@ -250,7 +250,7 @@ const MADE: readonly Row[] = [
     "Qwen2ForCausalLM",
     15.2,
     "hermes",
-    ["other", "chat", 0.42, 32768, "hermes", "yes: computed; not measured yet"],
+    ["other", "chat", 0.43, 32768, "hermes", "yes: computed; not measured yet"],
   ],
   [
     "Qwen3ForCausalLM",
@@ -292,7 +292,7 @@ const MADE: readonly Row[] = [
     "MixtralForCausalLM",
     93.4,
     "mistral",
-    ["other", "chat", 0.8, 32768, "mistral", "perhaps: computed at best; not measured yet"],
+    ["other", "chat", 0.8, 65536, "mistral", "perhaps: computed at best; not measured yet"],
   ],
   [
     "Gemma2ForCausalLM",

@@ -105,7 +105,7 @@ describe("DeepSeek-V4-Flash-0731 on two linked machines", () => {
     expect(out).toMatch(/\nWrite it: the same command with --write\n$/);
     const json = await runServing([...DEEPSEEK, file, "--format", "json"], fake.env);
     expect(JSON.parse(json.out)).toMatchObject({
-      ...{ verdict: "yes", image: `${B12X}:latest`, written: false },
+      ...{ verdict: "perhaps", image: `${B12X}:latest`, written: false },
       imageChange: {
         image: `${B12X}:latest`,
         replaces: "vllm/vllm-openai:v0.30.0 (vLLM 0.30.0)",

@@ -1,0 +1,122 @@
+import { defined } from "../../../faults/defined";
+import { USUAL_DEVICE } from "../../../machines/devices/devices";
+import { hundredths } from "../../../units/memory";
+import type { ModelShape } from "../../kv";
+import type { ModelEvidence } from "../../planned/evidence";
+import type { ModelStarts, SeenStart } from "../../planned/schema/seenStart";
+import type { InferenceServerSettings } from "../../settings/inferenceServer";
+import { vllmOf } from "../../supply/imageVersions";
+import { adapterSlots, slotsGiB, slotsText } from "../adapterSlots";
+import {
+  INSTANT_TENSOR_GIB,
+  loadsByInstantTensor,
+  measuredHere,
+  type Outside,
+  rankCount,
+  residentGiB,
+} from "../kvRoom";
+import { outcomeOf } from "./figures";
+import { classOf } from "./modelClass";
+import { basisText } from "./texts";
+import { type Weighed, weigh } from "./weigh";
+
+/** The machine that a server is to start on, and the starts that are known of other models. */
+export interface Surroundings {
+  readonly device: string | undefined;
+  readonly totalGiB: number;
+  readonly starts: readonly ModelStarts[];
+}
+
+/** A server's model: what is known of it, its shape, and what a start's window takes in its cache. */
+export interface KnownModel {
+  readonly model: ModelEvidence;
+  readonly shape: ModelShape;
+  readonly windowGiB: (start: SeenStart) => number | undefined;
+}
+
+/** Weighs what is known of starts for a server. */
+export function weighServer(
+  server: InferenceServerSettings,
+  { device = USUAL_DEVICE, totalGiB, starts }: Surroundings,
+  { model, shape, windowGiB }: KnownModel,
+): Weighed {
+  const { class: known, weightsGiB: whole, starts: seen } = model.starts ?? NO_STARTS;
+  const ranks = rankCount(server);
+  const resident = residentGiB(server, model) ?? (whole === null ? undefined : whole / ranks);
+  const { id } = server.model;
+  const ofModel = known ?? classOf(shape, model.config);
+  const asked = {
+    ...{ device, totalGiB, ranks, memory: "unified" as const, class: ofModel },
+    vllm: vllmOf(server),
+    loader: server.loadFormat ?? "auto",
+    maxNumBatchedTokens: server.maxNumBatchedTokens,
+    drafts: server.speculative !== undefined,
+    weightsGiB: resident && resident + (loadsByInstantTensor(server) ? INSTANT_TENSOR_GIB : 0),
+  };
+  const weighed = weigh(asked, {
+    own: { model: id, class: ofModel ?? null, weightsGiB: whole, starts: seen },
+    others: starts.filter((each) => each.model !== id),
+    windowGiB,
+  });
+  const slots = slotsGiB(adapterSlots(server, model));
+  const { chargedGiB, most } = weighed;
+  return {
+    ...weighed,
+    chargedGiB: { low: chargedGiB.low + slots, high: chargedGiB.high + slots },
+    most: { ...most, gib: most.gib + slots },
+  };
+}
+
+/** The start of its like at the lowest share, if the server's own is as large. */
+function likeAt(
+  { gpuMemoryUtilization: share }: InferenceServerSettings,
+  { own }: Weighed,
+): Outside["started"] {
+  const [lowest] = own
+    .filter(({ start, differs }) => differs.length === 0 && outcomeOf(start) === "started")
+    .flatMap(({ start: { utilization, source } }) =>
+      utilization === null || utilization > share ? [] : [{ share: utilization, source }],
+    )
+    .sort((a, b) => a.share - b.share);
+  return lowest;
+}
+
+const NO_STARTS = { class: null, weightsGiB: null, starts: [] } as const;
+
+/** What a server takes outside its KV cache: as measured here, else by what is known of starts. */
+export function outsideOf(
+  server: InferenceServerSettings,
+  model: ModelEvidence,
+  weighed: Weighed,
+): Outside {
+  const here = measuredHere(server);
+  const takenGiB = here?.taken ?? weighed.takenGiB;
+  const taken = takenGiB === undefined ? {} : { takenGiB };
+  if (here?.charged !== undefined) {
+    const { charged, at } = here;
+    return {
+      basis: "measured",
+      low: charged,
+      high: charged,
+      source: `measured on ${at}`,
+      ...taken,
+    };
+  }
+  const slots = adapterSlots(server, model);
+  const { low, high } = weighed.chargedGiB;
+  const weights = residentGiB(server, model);
+  const ranks = rankCount(server);
+  const each = ranks === 1 ? "" : ` for each of ${ranks} ranks`;
+  const ofWeights =
+    weights === undefined || weighed.basis === "like"
+      ? ""
+      : `${hundredths(weights)} GiB of weights${each}${loadsByInstantTensor(server) ? `, ${INSTANT_TENSOR_GIB} of InstantTensor` : ""}, and beside them `;
+  return {
+    basis: weighed.basis === "like" ? "published" : "estimated",
+    low: hundredths(low),
+    high: hundredths(high),
+    source: `${basisText(weighed, ofWeights)}${slotsText(slots)}`,
+    ...taken,
+    ...defined({ started: likeAt(server, weighed) }),
+  };
+}
