@@ -1,4 +1,5 @@
 import { defined } from "../../faults/defined";
+import { hundredths } from "../../units/memory";
 
 /**
  * What an engine's log says of its memory; absent where it has no such line. Of repeated lines the
@@ -7,6 +8,8 @@ import { defined } from "../../faults/defined";
 export interface EngineLog {
   /** `Model loading took X GiB`: the weights. */
   readonly weightsGiB?: number;
+  /** `Actual usage is ...`: what it holds beside its cache, all its parts together. */
+  readonly takenGiB?: number;
   /** `Available KV cache memory: X GiB`; may be negative. */
   readonly availableKvGiB?: number;
   /** `GPU KV cache size: N tokens`; where only the next line is left, what its two figures make. */
@@ -77,8 +80,19 @@ export function readEngineLog(text: string): EngineLog {
       ? {}
       : { maxModelLen, maxConcurrency, kvTokens: Math.floor(maxModelLen * maxConcurrency) }),
     ...Object.fromEntries(LINES.flatMap((line) => Object.entries(figuresOf(last(text, line))))),
-    ...defined({ refusal }),
+    ...defined({ refusal, takenGiB: takenIn(text) }),
   };
+}
+
+/** Weights and what isn't torch's apart up to vLLM 0.27, as one figure (`consumed memory`) later. */
+const ACTUAL_USAGE = /Actual usage is (?<parts>.*? GiB for CUDAGraph memory)/gs;
+
+/** The sum of what the last such line names. */
+function takenIn(text: string): number | undefined {
+  const { parts } = last(text, ACTUAL_USAGE)?.groups ?? {};
+  if (parts === undefined) return undefined;
+  const each = [...parts.matchAll(/(-?[\d.]+) GiB\s+for/g)].map(([, gib]) => Number(gib));
+  return hundredths(each.reduce((sum, gib) => sum + gib, 0));
 }
 
 const SAYS_MEMORY =

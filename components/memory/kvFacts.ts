@@ -39,6 +39,7 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
     ["block", `${thousands(kv.blockSize)} tokens, ${thousands(kv.bytesPerBlock)} bytes`],
     ["prefix reuse", reuseFact(kv)],
     ...(start === undefined ? [] : startFacts(start)),
+    ...(room.basis === "setting" || room.takenGiB !== undefined ? [] : [BY_SHARE]),
   ];
 }
 
@@ -51,6 +52,12 @@ const NOT_STARTING: Readonly<Record<ReturnType<typeof startVerdictOf>, string>> 
 const agentsFact = (atOnce: readonly string[]): [label: string, text: string] => [
   "agents at once",
   atOnce.join(", "),
+];
+
+/** How to get from a share to a cache of fixed size. */
+const BY_SHARE: [label: string, text: string] = [
+  "cache in bytes",
+  "not before it is known what it holds while it serves: `serving verify --only memory --record` records that after a start, then `serving models use` writes `kvCacheMemoryBytes`",
 ];
 
 /** The verdict, the starts that it rests on, and those that don't count, each with why. */

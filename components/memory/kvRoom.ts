@@ -38,7 +38,27 @@ export function measuredHere(
   const { measured } = server;
   if (measured === undefined || !isMeasured(server)) return undefined;
   const { chargedGiB, nonKvGiB, takenGiB, at } = measured;
-  return { at, ...defined({ charged: chargedGiB ?? nonKvGiB, taken: takenGiB }) };
+  const taken = changedSince(server).length === 0 ? takenGiB : undefined;
+  return { at, ...defined({ charged: chargedGiB ?? nonKvGiB, taken }) };
+}
+
+/**
+ * The settings of a server that were others when it was measured, as far as its record tells: with
+ * each of them it takes another amount beside its cache.
+ */
+export function changedSince(server: InferenceServerSettings): string[] {
+  const { measured, image, speculative, loadFormat = "auto" } = server;
+  if (measured === undefined) return [];
+  const now = {
+    maxNumSeqs: server.maxNumSeqs,
+    maxNumBatchedTokens: server.maxNumBatchedTokens,
+    draftTokens: speculative?.numSpeculativeTokens ?? 0,
+    loadFormat,
+  };
+  const others = (
+    ["maxNumSeqs", "maxNumBatchedTokens", "draftTokens", "loadFormat"] as const
+  ).filter((key) => measured[key] !== undefined && measured[key] !== now[key]);
+  return [...(isOf(image, measured) ? [] : ["image"]), ...others];
 }
 
 /** Number of ranks that share a server's weights. Each rank has its own GPU. */

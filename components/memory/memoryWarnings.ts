@@ -1,4 +1,5 @@
 import { objectOr } from "../../faults/json";
+import { listOf } from "../../faults/quoting";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import { isOn, readServerArguments } from "../../vllm/argv/serverArguments";
@@ -10,7 +11,7 @@ import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { adapterSlots } from "./adapterSlots";
 import { gibRange, roomText, timesRange } from "./kvFacts";
-import { isMeasured } from "./kvRoom";
+import { changedSince, isMeasured } from "./kvRoom";
 import { fitsMachine } from "./ledger";
 import type { KnownServer, MachineMemory } from "./machineMemory";
 import { type ServerKv, type ServerKvResult, startVerdictOf } from "./serverKv";
@@ -64,6 +65,8 @@ export function memoryWarnings(
         "measurement-stale",
         `The measurement of ${measured?.at} was made with another image and no longer counts: measure again (\`serving verify --only memory\`) and record it.`,
       );
+    const stale = staleBytes(settings);
+    if (stale !== undefined) ofServer("cache-bytes-stale", stale);
     const raised = windowRaised(settings, appliedWindows[key]);
     if (raised !== undefined) ofServer("window-raised", raised);
     const images = takesImages(model?.config) ? imageCache(container.command) : undefined;
@@ -118,6 +121,15 @@ export function otherShares(
     const message = `${key}: The plan takes it that ${key} ran with its declared share of ${utilizationText(share)} when the meminfo was read, but ${utilizationText(ran)} was applied. If it ran with that, the operating system's line is wrong by the difference, ${gib} GiB: stop it (\`serving stop ${key}\`), and read the meminfo again.`;
     return [{ machine: name, code: "meminfo-other-shares", message }];
   });
+}
+
+/** Why a recorded size of the cache no longer counts; `undefined` where it does, or none is recorded. */
+function staleBytes(server: InferenceServerSettings): string | undefined {
+  const { kvCacheMemoryBytes, measured } = server;
+  const changed = changedSince(server).map((key) => `\`${key}\``);
+  if (kvCacheMemoryBytes === undefined || measured?.takenGiB === undefined || changed.length === 0)
+    return undefined;
+  return `\`kvCacheMemoryBytes\` was computed from what it took with ${listOf(changed)} as it was on ${measured.at}. vLLM checks nothing but its share then, and a larger peak takes the machine's memory: delete \`kvCacheMemoryBytes\` (\`serving models use\` does), start it, and measure again (\`serving verify --only memory --record\`).`;
 }
 
 /** Whether a model reads images or sound beside text, by its class. */

@@ -170,7 +170,10 @@ async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome>
   const next = backup === undefined && diff !== "" ? [writeLine(image)] : [...written, plan];
   const shown = diff.trimEnd() || `${stack.file} has all of this already.`;
   const other = imageLines(image, seat.server);
-  const doubt = found.doubt === undefined ? [] : [`MAY NOT START: ${found.doubt}`, ""];
+  const doubt = [
+    ...(found.doubt === undefined ? [] : [`MAY NOT START: ${found.doubt}`, ""]),
+    ...(found.byShare === undefined ? [] : [found.byShare, ""]),
+  ];
   const repeated =
     also.length === 0 ? [] : [`${also.join(", ")} repeats its block, and changes too.`, ""];
   const drafts = seat.drafts ? recipe.draft?.numSpeculativeTokens : undefined;

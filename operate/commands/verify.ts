@@ -22,6 +22,7 @@ import { foundServer, stackIfAny } from "../verify/foundServer";
 import { keepPassed, keepVerify } from "../verify/lastVerify";
 import type { ProbeResult } from "../verify/probe";
 import { PROBE_SECONDS } from "../verify/probeSeconds";
+import { measuredEdits } from "../verify/probes/memory";
 import { TOOL_CALL_PROBES } from "../verify/probes/ollamaTools";
 import { proposingToolCalls, recordToolCalls, toolCallEdits } from "../verify/recordToolCalls";
 import { summaryOf, verifyProgress, verifyText } from "../verify/report";
@@ -58,7 +59,7 @@ export function verifyCommand(): Command {
       baseUrlOption("probe only the inference server at this address; it needs no stack file"),
       new Option(
         "--record",
-        "ask the simple server's models for tool calls, and write which made them into the stack file (simpleServer.toolCalls); without --only nothing else is asked",
+        "ask the simple server's models for tool calls, and write which made them into the stack file (simpleServer.toolCalls); without --only nothing else is asked. With --only memory: write what each server's start measured (measured)",
       ),
       new Option(
         "--each",
@@ -93,7 +94,9 @@ async function verifyOutcome(
     throw new WrongUse("--base-url probes a single server: leave out the name.");
   const one = known === undefined ? planned.machines[0]?.inferenceServers[0]?.key : name;
   const about = one === undefined ? undefined : named(planned.machines, one);
-  const only = record ? [...(options.only ?? []), ...TOOL_CALL_PROBES] : options.only;
+  const recordsMemory = record && options.only?.includes("memory");
+  const only =
+    record && !recordsMemory ? [...(options.only ?? []), ...TOOL_CALL_PROBES] : options.only;
   const isWhole = only === undefined && baseUrl === undefined && about === undefined;
   // What answers though nothing is applied was started by hand: it is verified by its name.
   if (isWhole || (baseUrl === undefined && !(await listens(planned.machines))))
@@ -110,6 +113,8 @@ async function verifyOutcome(
     });
     probes.push(...(record ? found.probes : proposingToolCalls(machine, found.probes)));
     edits.push(...toolCallEdits(machine, found.probes));
+    if (recordsMemory)
+      edits.push(...(await measuredEdits({ machine, host: hostOf(machine.dockerHost) })));
     causes.push(...found.causes);
     if (interrupt.aborted) break;
     // The server at `--base-url` need not be the machine's.
@@ -126,7 +131,12 @@ async function verifyOutcome(
   if (record === undefined || interrupt.aborted) return { ...said, failed };
   // Read anew: it may have been edited in these minutes.
   const now = readStack(stackFile(options)).text;
-  const { said: written, ...change } = recordToolCalls(stackFile(options), now, edits);
+  const { said: written, ...change } = recordToolCalls(
+    stackFile(options),
+    now,
+    edits,
+    recordsMemory ? "No start measured anything new: nothing is recorded." : undefined,
+  );
   const result = { ...said.result, ...change };
   return { result, text: `${said.text}\n\n${written}`, failed };
 }

@@ -32,6 +32,8 @@ export interface Fit {
   readonly evidence?: string;
   /** Why it may not start, in the plan's own words, where that isn't sure. */
   readonly doubt?: string;
+  /** Why its cache gets no size in bytes, where it is known what lies beside it. */
+  readonly byShare?: string;
   /** Why it doesn't fit, if that is the verdict. */
   readonly reasons: readonly string[];
   /** It needs more machines than are linked to the seat's. */
@@ -137,16 +139,40 @@ function judgedFit(best: Tried, none: Fit, seat: Seat, largest: number): Fit {
   const found = refusals(best.whole).filter(({ name }) => !(isUnread && isPinRule(name)));
   const refused = becauseOfModel(found, best, seat).map(({ message }) => message);
   const start = kv === null ? undefined : startVerdictOf(kv);
+  const cache = kv === null ? {} : cacheInBytes(kv, values, totalOf(seat));
   if (refused.length === 0 && start !== "cannot start")
     return {
-      ...{ ...none, values, kv, verdict: start === "starts" ? "yes" : "perhaps" },
+      ...{ ...none, kv, verdict: start === "starts" ? "yes" : "perhaps" },
+      values: "value" in cache ? [...values, cache.value] : values,
       evidence: evidenceOf(kv, seat.own !== undefined),
-      ...defined({ doubt: doubtOf(best, seat) }),
+      ...defined({
+        doubt: doubtOf(best, seat),
+        byShare: "why" in cache ? cache.why : undefined,
+      }),
     };
   const least = leastShare(best, totalOf(seat));
   return least <= largest
     ? { ...none, values, kv, reasons: refused }
     : { ...none, values, kv, ...tooLittle(least, largest, totalOf(seat)) };
+}
+
+/**
+ * The size of a cache in bytes, where it is known what its like held beside it: what its share then
+ * leaves, so that the sum stays as it is. Nothing where that isn't known, or leaves no window.
+ */
+function cacheInBytes(
+  { room, bytesPerRequest, bytesPerBlock }: ServerKv,
+  values: readonly ServerValue[],
+  totalGiB: number,
+): { readonly value: ServerValue } | { readonly why: string } | Record<string, never> {
+  const share = Number(values.find(({ path }) => path[0] === "gpuMemoryUtilization")?.value);
+  const { takenGiB: taken } = room;
+  if (taken === undefined) return {};
+  const bytes = Math.floor((share * totalGiB - taken) * BYTES_PER_GIB);
+  const seen = `${taken.toFixed(2)} GiB were seen beside the cache of such a server, and its share is ${(share * totalGiB).toFixed(2)} GiB`;
+  if (bytes < bytesPerRequest + bytesPerBlock)
+    return { why: `No \`kvCacheMemoryBytes\` is written: ${seen}, which leaves no whole window.` };
+  return { value: { path: ["kvCacheMemoryBytes"], value: bytes, why: `computed: ${seen}` } };
 }
 
 const refusals = (whole: Plan) =>

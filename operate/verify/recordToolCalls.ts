@@ -43,12 +43,13 @@ export function recordToolCalls(
   file: string,
   text: string,
   edits: readonly Edit[],
+  nothing = "No model of the simple server made a tool call on every API: nothing is recorded.",
 ): WrittenFile & { readonly said: string } {
   if (edits.length === 0)
     return {
       diff: "",
       backup: "",
-      said: "No model of the simple server made a tool call on every API: nothing is recorded.",
+      said: nothing,
     };
   const { diff, backup } = editStackFile(file, text, edits);
   const said =

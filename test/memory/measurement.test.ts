@@ -60,7 +60,7 @@ describe("what to record of a start", () => {
 
   it("is what the log says", () => {
     expect(measured).toEqual({
-      nonKvGiB: 49.76,
+      chargedGiB: 49.76,
       kvTokens: 1_960_381,
       maxConcurrency: 7.48,
       at: "2026-08-27",
@@ -73,7 +73,7 @@ describe("what to record of a start", () => {
     const lines = measured === undefined ? [] : measuredLines(measured);
     expect(lines).toEqual([
       "measured:",
-      "  nonKvGiB: 49.76",
+      "  chargedGiB: 49.76",
       "  kvTokens: 1960381",
       "  maxConcurrency: 7.48",
       '  at: "2026-08-27"',
@@ -152,7 +152,7 @@ describe("what to try next", () => {
     const window = next.find((each) => each.setting === "maxModelLen")?.value ?? 0;
     expect(next.map((each) => each.setting)).toEqual(["maxModelLen", "kvCacheMemoryBytes"]);
     const measured = {
-      nonKvGiB: 49.76,
+      chargedGiB: 49.76,
       kvTokens: 1,
       maxConcurrency: 1,
       at: "2026-08-27",
@@ -221,7 +221,7 @@ describe("a start, judged", () => {
         "measured 23.22 GiB of KV cache, 7.48 whole windows at once; planned 22.55 to 23.19 GiB (published), 7.26 to 7.47, 0.1 % off",
       record: [
         "measured:",
-        "  nonKvGiB: 49.76",
+        "  chargedGiB: 49.76",
         "  kvTokens: 1960381",
         "  maxConcurrency: 7.48",
         ...RECORD_END,

@@ -175,7 +175,7 @@ describe("a start of two ranks, by the head's log", () => {
     expect(status).toBe("pass");
     expect(record).toEqual([
       "measured:",
-      "  nonKvGiB: 82.94",
+      "  chargedGiB: 82.94",
       "  kvTokens: 1256039",
       "  maxConcurrency: 1.2",
       "  ranks: 2",
@@ -186,7 +186,7 @@ describe("a start of two ranks, by the head's log", () => {
 
   it("is recorded with what the other rank left, where that is less", () => {
     const { status, record } = judged(9.5, "1.20");
-    expect([status, record[1]]).toEqual(["pass", "  nonKvGiB: 82.93"]);
+    expect([status, record[1]]).toEqual(["pass", "  chargedGiB: 82.93"]);
     expect(judged(8.33, "1.40").status).toBe("fail");
   });
 });

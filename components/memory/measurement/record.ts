@@ -13,6 +13,8 @@ export interface StartedServer {
   readonly ranks: number;
   /** As it was started, with its digest. */
   readonly image: string;
+  /** What else decides how much it took. */
+  readonly ran?: Pick<MeasuredSettings, "maxNumBatchedTokens" | "draftTokens" | "loadFormat">;
   /** Largest share that the ledger leaves it beside everything else; 0 where none fits. */
   readonly largestUtilization: number;
 }
@@ -23,13 +25,14 @@ export function measurementOf(
   server: StartedServer,
   at: string,
 ): MeasuredSettings | undefined {
-  const { availableKvGiB, kvTokens, maxConcurrency } = log;
+  const { availableKvGiB, kvTokens, maxConcurrency, takenGiB } = log;
   if (availableKvGiB === undefined || kvTokens === undefined || maxConcurrency === undefined)
     return undefined;
-  const nonKvGiB = outsideKvGiB(server, availableKvGiB);
+  const chargedGiB = outsideKvGiB(server, availableKvGiB);
   const ranks = server.ranks === 1 ? {} : { ranks: server.ranks };
   return {
-    nonKvGiB,
+    chargedGiB,
+    ...(takenGiB === undefined ? {} : { takenGiB, maxNumSeqs: server.maxNumSeqs, ...server.ran }),
     kvTokens,
     maxConcurrency,
     ...ranks,
@@ -48,10 +51,7 @@ export const outsideKvGiB = (server: StartedServer, availableKvGiB: number): num
 /** The lines that record a measurement in the stack file, below its server. */
 export const measuredLines = (measured: MeasuredSettings): string[] => [
   "measured:",
-  `  nonKvGiB: ${measured.nonKvGiB}`,
-  `  kvTokens: ${measured.kvTokens}`,
-  `  maxConcurrency: ${measured.maxConcurrency}`,
-  ...(measured.ranks === undefined ? [] : [`  ranks: ${measured.ranks}`]),
-  `  at: "${measured.at}"`,
-  `  image: ${measured.image}`,
+  ...Object.entries(measured).map(([key, value]) =>
+    key === "at" ? `  at: "${value}"` : `  ${key}: ${value}`,
+  ),
 ];

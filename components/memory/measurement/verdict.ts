@@ -1,5 +1,6 @@
 import { BYTES_PER_GIB, hundredths } from "../../../units/memory";
 import type { EngineLog, EngineRefusal } from "../../kv";
+import type { MeasuredSettings } from "../../settings/measured";
 import { gibRange, timesRange } from "../kvFacts";
 import type { ServerKv } from "../serverKv";
 import { type NextSetting, nextSettings } from "./nextSettings";
@@ -15,6 +16,8 @@ export interface MemoryVerdict {
   readonly detail: string;
   /** Lines to record in the stack file, below the server; none where nothing new was measured. */
   readonly record: readonly string[];
+  /** The same as the value of its key; absent where nothing new was measured. */
+  readonly measured?: MeasuredSettings;
   /** Settings worth trying next. */
   readonly next: readonly NextSetting[];
 }
@@ -44,7 +47,7 @@ export function judgeStart(
   const seen = `measured ${gib(log.availableKvGiB)} GiB of KV cache, ${measured.maxConcurrency.toFixed(2)} whole windows at once`;
   const record = measuredLines(measured);
   if ("none" in planned)
-    return { status: "pass", detail: `${seen}; ${planned.none}`, record, next };
+    return { status: "pass", detail: `${seen}; ${planned.none}`, record, measured, next };
   const compared = compareWithLog(planned, log);
   const { room } = planned;
   const predicted = `planned ${gibRange(room)} (${room.basis}), ${timesRange(planned.maxConcurrency, planned.atBest.maxConcurrency)}`;
@@ -55,10 +58,12 @@ export function judgeStart(
   const off = compared === undefined ? 0 : compared.off;
   const exact = room.basis === "measured";
   const detail = `${seen}; ${predicted}${off === 0 ? "" : `, ${(100 * off).toFixed(1)} % off`}`;
+  const isRecorded =
+    exact && off <= CLOSE && (log.takenGiB === undefined || room.takenGiB !== undefined);
   return {
     status: exact && off > CLOSE ? "fail" : "pass",
     detail,
-    record: exact && off <= CLOSE ? [] : record,
+    ...(isRecorded ? { record: [] } : { record, measured }),
     next,
   };
 }

@@ -2,11 +2,15 @@ import type { InferenceServerPlan } from "../../../components/inference-server";
 import { readEngineLog } from "../../../components/kv";
 import { judgeStart, totalFinding } from "../../../components/memory";
 import type { MachinePlan } from "../../../components/plan";
+import { defined } from "../../../faults/defined";
+import { jsonIn, objectOr } from "../../../faults/json";
 import type { ContainerState } from "../../../machines/docker/containers";
 import { parseMeminfo } from "../../../machines/memory";
+import { readServerArguments } from "../../../vllm/argv/serverArguments";
 import { tenThousandths } from "../../../vllm/utilization";
 import { inspect } from "../../sees/host";
 import { isStoppedAsPlanned, notRunningText } from "../../sees/onRequest";
+import type { Edit } from "../../stackEdit/applyEdits";
 import { fail, pass, skip, type Verdict, worst } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
 
@@ -60,7 +64,10 @@ async function ofServer(target: MachineTarget, server: InferenceServerPlan): Pro
   if ("unread" in judged) return skip(judged.unread);
   const { status, detail, record, next, cutShort } = judged;
   const place = `machines.${machine.name}.inferenceServers.${server.key}`;
-  const lines = [`Record in the stack file, below ${place}:`, ...record.map((line) => `  ${line}`)];
+  const lines = [
+    `Record in the stack file, below ${place} (\`serving verify --only memory --record\` does it):`,
+    ...record.map((line) => `  ${line}`),
+  ];
   const worth = next.map(({ setting, value, why }) => `  ${setting}: ${value} (${why})`);
   const fix = [
     ...(record.length === 0 ? [] : [...lines, ...(await caution(target))]),
@@ -108,7 +115,34 @@ function startedServer(
     ranks: kv?.ranks ?? 1,
     image: state.image.includes("@sha256:") ? state.image : container.image,
     largestUtilization: largestUtilizationThatFits[container.name] ?? 0,
+    ran: ranWith(container.command),
   };
+}
+
+/** What of a server's arguments decides how much it holds beside its cache. */
+function ranWith(command: readonly string[]) {
+  const { options } = readServerArguments(command);
+  const first = (name: string) => options.get(name)?.map(String)[0];
+  const drafts = objectOr(jsonIn(first("speculative-config") ?? "")).num_speculative_tokens;
+  const batch = Number(first("max-num-batched-tokens"));
+  return {
+    ...(batch > 0 ? { maxNumBatchedTokens: batch } : {}),
+    draftTokens: typeof drafts === "number" ? drafts : 0,
+    loadFormat: first("load-format") ?? "auto",
+  };
+}
+
+/** The edits of the stack file that record what the servers of a machine measured. */
+export async function measuredEdits(target: OnMachine): Promise<Edit[]> {
+  const { name, inferenceServers } = target.machine;
+  const edits: Edit[] = [];
+  for (const server of inferenceServers) {
+    const judged = await judgedStart(target, server);
+    if ("unread" in judged || judged.measured === undefined) continue;
+    const path = ["machines", name, "inferenceServers", server.key, "measured"];
+    edits.push({ path, value: undefined }, { path, value: defined(judged.measured) });
+  }
+  return edits;
 }
 
 /**

@@ -159,4 +159,30 @@ describe("what was measured", () => {
     const stack = stackWith(values);
     expect(fitModel(recipeOf(SUPER), seatOf(stack, project)).evidence).toBe(evidence);
   });
+
+  it("gives the cache a size in bytes, where it says what lies beside that", () => {
+    const bytesAt = (takenGiB?: number) => {
+      const measured = {
+        ...MEASURED,
+        nonKvGiB: 30,
+        ...(takenGiB === undefined ? {} : { takenGiB }),
+      };
+      const { values, byShare } = fitModel(
+        recipeOf(CHAT),
+        seatOf(stackWith(measuredAs(CHAT, measured)), project),
+      );
+      const of = (key: string) => values.find(({ path }) => path.join() === key)?.value;
+      return {
+        share: Number(of("gpuMemoryUtilization")),
+        bytes: of("kvCacheMemoryBytes"),
+        byShare,
+      };
+    };
+    expect(bytesAt().bytes).toBeUndefined();
+    const { share, bytes } = bytesAt(27.6);
+    expect(bytes).toBe(Math.floor((share * 121.63 - 27.6) * 2 ** 30));
+    const none = bytesAt(Math.floor(share * 121.63) - 1);
+    expect(none.bytes).toBeUndefined();
+    expect(none.byShare).toContain("leaves no whole window");
+  });
 });

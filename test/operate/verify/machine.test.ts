@@ -242,9 +242,9 @@ describe("a server's KV cache", () => {
   const RECORD =
     "Record what was measured, so that the next plan matches it: `serving verify --only memory` prints the lines.";
   const LINES = [
-    "Record in the stack file, below machines.dgx.inferenceServers.b:",
+    "Record in the stack file, below machines.dgx.inferenceServers.b (`serving verify --only memory --record` does it):",
     "  measured:",
-    "    nonKvGiB: 50.12",
+    "    chargedGiB: 50.12",
     "    kvTokens: 456766",
     "    maxConcurrency: 1.74",
     '    at: "2026-11-21"',
@@ -355,7 +355,7 @@ describe("a server's KV cache", () => {
       "not comparable: it runs with utilization 0.5 (stack file: 0.45); `serving up` applies the stack file",
     );
     // 0.5 x 121.63 - 4.61
-    expect(fix).toContain("nonKvGiB: 56.21\n");
+    expect(fix).toContain("chargedGiB: 56.21\n");
   });
 
   it("without instance A proves nothing of the pair, and says so", async () => {
