@@ -12,6 +12,13 @@ export const NO_REASON = `^(${[
   ".*A complete log of this run.*",
 ].join("|")})$`;
 
+/**
+ * What vLLM says because one of its processes ended: at most where to look for the cause. The reader
+ * of logs and llama-swap's wrapper pass over it by this table, which Python takes, too.
+ */
+export const POINTS_ELSEWHERE =
+  "See (the )?(root cause|stack trace)|in a background process|EngineDead|EngineCore encountered an issue|Engine core initialization failed|check the stack trace";
+
 const NONE = new RegExp(NO_REASON);
 
 /** Docker shows how a command is used behind what is wrong with it. */

@@ -131,21 +131,22 @@ def care(sets: list, seen: dict, now: float, look: bool) -> dict:
 
 
 ERROR = re.compile(r"error|exception|fatal|failed|killed|out of memory|not found|closed:", re.I)
-# They say that there was an error, not which.
-EMPTY = re.compile(r"root cause|engine core init|EngineDead|core proc|vLLM ended|Traceback", re.I)
+# So do these, but not which. What points to a cause elsewhere is in the table below.
+EMPTY = r"core proc|vLLM ended|Traceback"
 COLOURS = re.compile(r"\x1b\[[\d;]*m|[\x00-\x09\x0b-\x1f\x7f]")
 # Characters of a log that are looked at, and lines of it.
 LOG, LOG_LINES = 1 << 16, 200
 # What stands for a secret.
 HIDDEN = "***"
-# The table of what a secret looks like, which whoever writes this file puts here.
+# What a secret looks like and what gives no reason, which whoever writes this file puts here.
 FORMS: dict = {}
 
 
 def telling_line(log: str) -> str:
     """The line of a log that says best why its server ended."""
     lines = [line for line in (each.strip() for each in COLOURS.sub("", log).split("\n")) if line]
-    errors = [line for line in lines if ERROR.search(line) and not EMPTY.search(line)]
+    empty = re.compile(f"{EMPTY}|{FORMS['pointsElsewhere']}")
+    errors = [line for line in lines if ERROR.search(line) and not empty.search(line)]
     return (errors or lines or ["its log is empty"])[-1][:300]
 
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { NO_REASON } from "../../faults/lastWords";
+import { NO_REASON, POINTS_ELSEWHERE } from "../../faults/lastWords";
 import {
   BY_NAME,
   BY_VALUE,
@@ -35,6 +35,7 @@ const table = () => ({
   placeholders: PLACEHOLDERS,
   fallbacks: MOST_FALLBACKS,
   noReason: NO_REASON,
+  pointsElsewhere: POINTS_ELSEWHERE,
 });
 
 const forAllPython = (patterns: Readonly<Record<string, RegExp>>) =>

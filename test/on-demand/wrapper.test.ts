@@ -194,6 +194,7 @@ describe("what clients are told", () => {
       "INFO 01-02 03:04:05 loading",
       "\u001b[31mtorch.OutOfMemoryError: CUDA out of memory\u001b[0m",
       "RuntimeError: Engine core initialization failed. See root cause above.",
+      "EngineDeadError: EngineCore encountered an issue.",
       "start gate: vLLM ended after 41 s, with code 1",
       "",
     ].join("\n");

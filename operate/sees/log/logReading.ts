@@ -1,5 +1,5 @@
-import type { Raised } from "./raised";
 import type { Sign } from "./sign";
+import type { RaisedText } from "./traceback";
 
 export interface Hit {
   /** The line, without secrets, cut to what is worth reading. */
@@ -11,6 +11,13 @@ export interface Hit {
   readonly count: number;
   /** A server that had served ended with it, and was started again since. */
   readonly afterServing?: true;
+}
+
+/** Why a program ended, in its own words. */
+export interface Raised extends RaisedText {
+  /** The process that ended; "" where the log doesn't say. */
+  readonly process: string;
+  readonly by: "program" | "docker";
 }
 
 /** What a program ended of, in its own words. */

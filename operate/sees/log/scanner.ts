@@ -1,21 +1,9 @@
 import { stripVTControlCharacters } from "node:util";
 import { defined } from "../../../faults/defined";
 import { privateKeyLines, redact } from "../../programs/redact";
-import { logLine } from "./logLine";
 import type { Hit, LastWord, LogReading } from "./logReading";
-import { RaisedFinder } from "./raised";
-import {
-  ASKED_TO_STOP,
-  BROKE_OFF,
-  ENDED,
-  escaped,
-  RAISED,
-  READY,
-  type Sign,
-  STOPPED,
-  TOLD_TO_STOP,
-  TROUBLE,
-} from "./sign";
+import { type Match, OneStart } from "./oneStart";
+import { BROKE_OFF, ENDED, escaped, RAISED, READY, type Sign, STOPPED, TROUBLE } from "./sign";
 import { startsIn } from "./starts";
 
 /**
@@ -32,8 +20,6 @@ const LINE_LIMIT = 64 * 1024;
 
 /** Anything that a person would see: no blanks, no codes of a terminal, no mark of an encoding. */
 const VISIBLE = /[^\s\p{C}]/u;
-
-type Match = Omit<Hit, "line" | "groups"> & { readonly match: RegExpExecArray };
 
 export interface Literals {
   /** Every literal at once: one pass over a line, instead of one for each of them. */
@@ -55,11 +41,13 @@ export function literalsIn(signs: readonly Sign[]): Literals {
   };
 }
 
-/** What ended a server that had served. */
-interface Crash {
+/** What still counts of the starts that are over. */
+interface Past {
   readonly signs: ReadonlyMap<Sign, Match>;
   readonly raised: LastWord | undefined;
 }
+
+const NOTHING: Past = { signs: new Map(), raised: undefined };
 
 /** What was found so far, line by line; of a log with several starts only what still counts. */
 export class Scanner {
@@ -67,19 +55,13 @@ export class Scanner {
   private starts = 1;
   private readonly begins = startsIn();
   private readonly isInKey = privateKeyLines();
-  private matches = new Map<Sign, Match>();
-  private finder = new RaisedFinder();
-  /** Somebody stops the server of this start. */
-  private isStopped = false;
+  private now = new OneStart();
   private isOpened = false;
   private isEmpty = true;
   /** Of the starts before. */
-  private before: { signs: Map<Sign, Match>; raised: LastWord | undefined } = {
-    signs: new Map(),
-    raised: undefined,
-  };
-  /** Of the newest start that had served, unless it was stopped. */
-  private crash: Crash = { signs: new Map(), raised: undefined };
+  private before = NOTHING;
+  /** What ended the newest start that had served, unless it was stopped. */
+  private crash = NOTHING;
   private rest = "";
   /** Inside a line that was already longer than what is looked at. */
   private skipping = false;
@@ -116,73 +98,42 @@ export class Scanner {
    * Docker starts at once what failed: until that start is up or fails itself, what ended the one
    * before it counts.
    */
-  private counting() {
-    const raised = this.raised();
+  private counting(): Past {
+    const { signs } = this.now;
+    const raised = this.now.raised();
     const isDecided =
-      raised?.isEnd === true || [READY, TROUBLE, RAISED].some((sign) => this.matches.has(sign));
-    if (isDecided) return { signs: this.matches, raised };
+      raised?.isEnd === true || [READY, TROUBLE, RAISED].some((sign) => signs.has(sign));
+    if (isDecided) return { signs, raised };
     return {
-      signs: new Map([...this.before.signs, ...this.matches]),
+      signs: new Map([...this.before.signs, ...signs]),
       raised: this.before.raised ?? raised,
     };
   }
 
-  private raised(): LastWord | undefined {
-    const found = this.finder.found();
-    return found && { ...found.raised, isEnd: found.isEnd, hadServed: this.matches.has(READY) };
-  }
-
   /** What a program prints before its arguments belongs to its start, unless another one ends there. */
   private begin(line: string): void {
-    const isFirst = !this.isOpened && !this.hasFailed() && !this.matches.has(READY);
+    const isFirst = !this.isOpened && !this.now.hasFailed() && !this.now.signs.has(READY);
     if (!isFirst) this.open(wholeLine(line, this.lines));
     this.isOpened = true;
   }
 
-  /** A server that serves is stopped; one that has failed by itself only ends. */
-  private stop(sign: Sign): void {
-    if (this.hasFailed() || (sign === TOLD_TO_STOP && !this.matches.has(READY))) return;
-    this.isStopped = true;
-    this.finder.isStopped();
-  }
-
-  /** Whether something ended this start, or its server. */
-  private hasFailed(): boolean {
-    const ready = this.matches.get(READY)?.lineNumber ?? 0;
-    const failed = ([sign, { lineNumber }]: readonly [Sign, Match]) =>
-      sign.when === "start" && lineNumber > ready;
-    return this.finder.found()?.isEnd === true || [...this.matches].some(failed);
-  }
-
   private open(opening: Match): void {
+    const { now } = this;
     const { signs, raised } = this.counting();
-    const ready = this.matches.get(READY);
+    const hadServed = now.signs.has(READY);
     const isCut =
-      this.isOpened && ![STOPPED, ENDED, TROUBLE, RAISED].some((end) => this.matches.has(end));
-    const broken: ReadonlyMap<Sign, Match> = new Map(isCut ? [[BROKE_OFF, opening]] : []);
-    if (ready !== undefined) this.crash = this.crashOf(ready, broken);
+      this.isOpened && ![STOPPED, ENDED, TROUBLE, RAISED].some((end) => now.signs.has(end));
+    const broken = isCut ? [[BROKE_OFF, opening] as const] : [];
+    if (hadServed) this.crash = now.isStopped ? NOTHING : crashOf(now, broken);
     // A start that came up had survived all that failed before.
     const isOver = signs.has(READY);
-    for (const sign of signs.keys())
-      if (isOver && (sign.when === "start" || sign === READY)) signs.delete(sign);
-    this.before = { signs, raised: isOver ? undefined : raised };
-    this.matches = new Map(ready === undefined ? broken : []);
-    this.finder = new RaisedFinder();
-    this.isStopped = false;
-    this.starts++;
-  }
-
-  /** What ended the start that is over; nothing where it was stopped. */
-  private crashOf(ready: Match, broken: Crash["signs"]): Crash {
-    const raised = this.raised();
-    if (this.isStopped) return { signs: new Map(), raised: undefined };
-    const signs = [...this.matches].filter(
-      ([sign, { lineNumber }]) => sign.when === "start" && lineNumber > ready.lineNumber,
+    const kept = [...signs].filter(
+      ([sign]) => !isOver || (sign.when !== "start" && sign !== READY),
     );
-    return {
-      signs: new Map([...signs, ...broken]),
-      raised: raised?.isEnd === true ? raised : undefined,
-    };
+    this.before = { signs: new Map(kept), raised: isOver ? undefined : raised };
+    this.now = new OneStart();
+    if (!hadServed) for (const each of broken) this.now.signs.set(...each);
+    this.starts++;
   }
 
   /** A line has come to its end, or to the most of it that is looked at. */
@@ -202,7 +153,7 @@ export class Scanner {
     this.isEmpty &&= !VISIBLE.test(line);
     if (this.isInKey(line)) return;
     if (this.begins(line)) this.begin(line);
-    if (!isSaidByOthers(line)) this.finder.take(line, this.lines);
+    if (isSaidByOthers(line)) return;
     const signs = new Set<Sign>();
     const { any, signsOf } = this.literals;
     any.lastIndex = 0;
@@ -211,30 +162,22 @@ export class Scanner {
       // Literals may overlap.
       any.lastIndex = found.index + 1;
     }
-    for (const sign of signs) this.match(sign, line);
-  }
-
-  private match(sign: Sign, line: string): void {
-    if (isSaidByOthers(line)) return;
-    // What is raised while a server ends because it was told to is no trouble.
-    if (this.isStopped && (sign.when === "start" || sign === TROUBLE || sign === RAISED)) return;
-    const match = sign.pattern.exec(line);
-    if (match === null) return;
-    if (sign.notWarned === true && logLine(line).level === "WARNING") return;
-    if (sign === READY) this.finder.isUp();
-    if (sign === ASKED_TO_STOP || sign === TOLD_TO_STOP) this.stop(sign);
-    const earlier = this.matches.get(sign);
-    const count = (earlier?.count ?? 0) + 1;
-    const firstLineNumber = earlier?.firstLineNumber ?? this.lines;
-    const smaller = sign.keep === "largest" && Number(match[1]) < Number(earlier?.match[1]);
-    const kept = earlier !== undefined && smaller ? earlier : { match, lineNumber: this.lines };
-    this.matches.set(sign, { ...kept, firstLineNumber, count });
+    this.now.take(line, this.lines, signs);
   }
 }
 
 /** A prompt may say anything; and `serving verify` asks for one refusal itself. */
 const isSaidByOthers = (line: string): boolean =>
   (line.includes("Received request ") && line.includes("prompt")) || line.includes(UNKNOWN_TIER);
+
+/** What ended a server that had served. */
+function crashOf(start: OneStart, broken: readonly (readonly [Sign, Match])[]): Past {
+  const raised = start.raised();
+  return {
+    signs: new Map([...start.failures(), ...broken]),
+    raised: raised?.isEnd === true ? raised : undefined,
+  };
+}
 
 function wholeLine(line: string, lineNumber: number): Match {
   const match = /^/.exec(line) as RegExpExecArray;

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RaisedFinder } from "../../../../operate/sees/log/raised";
 import { scanLog } from "../../../../operate/sees/log/scanLog";
 import { OPENS, READY } from "../../../../operate/sees/log/sign";
 import { heldMemory } from "../../../layers/heldMemory";
@@ -26,12 +25,8 @@ const logging = (intro: string, what: string, process = "EngineCore pid=2") =>
     (line) => `(${process}) ERROR 11-24 06:11:57 [core.py:1372] ${line}`,
   );
 
-function found(lines: readonly string[]) {
-  const finder = new RaisedFinder();
-  for (const [index, line] of lines.entries()) finder.take(line, index + 1);
-  return finder.found();
-}
-const said = (...lines: readonly string[]) => found(lines)?.raised.said;
+const found = async (lines: readonly string[]) =>
+  (await scanLog(ABOUT, [`${lines.join("\n")}\n`], [])).raised;
 
 const GONE = raising(
   "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}",
@@ -127,11 +122,11 @@ describe("the last word of a program", () => {
       ["docker: Error response from daemon: OCI runtime create failed: no such device"],
       "OCI runtime create failed: no such device",
     ],
-  ])("is that of %s", (_name, lines, words) => {
-    expect(found(lines)).toMatchObject({ isEnd: true, raised: { said: words } });
+  ])("is that of %s", async (_name, lines, words) => {
+    expect(await found(lines)).toMatchObject({ isEnd: true, said: words });
   });
 
-  it("is what was raised last of a chain, with what was raised first", () => {
+  it("is what was raised last of a chain, with what was raised first", async () => {
     const chain = [
       ...raising("KeyError: 'FLASHINFR'"),
       "(APIServer pid=1) ",
@@ -139,19 +134,19 @@ describe("the last word of a program", () => {
       "(APIServer pid=1) ",
       ...raising("ValueError: Unknown backend"),
     ];
-    expect(found(chain)?.raised).toMatchObject({
+    expect(await found(chain)).toMatchObject({
       said: "Unknown backend",
       first: "KeyError: 'FLASHINFR'",
       firstLineNumber: 1,
     });
   });
 
-  it("is that of the process that failed first, however the others' lines come between", () => {
+  it("is that of the process that failed first, however the others' lines come between", async () => {
     const worker = logging("WorkerProc failed to start.", "AssertionError", "Worker pid=4");
     const other = logging("WorkerProc failed to start.", "KeyError: 'x'", "Worker pid=5");
     const mixed = worker.flatMap((line, index) => [line, other[index - 1] ?? "noise"]);
     const lines = [...mixed, ...GONE];
-    expect(found(lines)?.raised).toMatchObject({
+    expect(await found(lines)).toMatchObject({
       said: "AssertionError",
       process: "Worker pid=4",
       at: "vllm/x.py:7: assert a == b",
@@ -179,16 +174,16 @@ describe("the last word of a program", () => {
     expect(raised).toBeUndefined();
   });
 
-  it("is no end where it was only logged", () => {
-    expect(found(logging("Error in preprocessing", "ValueError: x"))).toMatchObject({
+  it("is no end where it was only logged", async () => {
+    expect(await found(logging("Error in preprocessing", "ValueError: x"))).toMatchObject({
       isEnd: false,
-      raised: { said: "x" },
+      said: "x",
     });
   });
 
-  it("is what was logged, where something else says that a process ended", () => {
+  it("is what was logged, where something else says that a process ended", async () => {
     const lines = ["(EngineCore pid=2) ERROR 11-24 06:11:57 [core.py:1] OSError: x", ...GONE];
-    expect(found(lines)).toMatchObject({ isEnd: true, raised: { said: "x" } });
+    expect(await found(lines)).toMatchObject({ isEnd: true, said: "x" });
   });
 });
 
@@ -225,12 +220,12 @@ describe("whatever the text", () => {
     "",
   );
 
-  it("the reader ends, and returns one cause or none", () => {
-    fc.assert(
-      fc.property(
+  it("the reader ends, and returns one cause or none", async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(fc.oneof(pieces, fc.string({ unit: "binary" })), { maxLength: 60 }),
-        (lines) => {
-          const text = said(...lines);
+        async (lines) => {
+          const text = (await found(lines))?.said;
           expect(text === undefined || text.length <= 2100).toBe(true);
         },
       ),

@@ -1,14 +1,13 @@
+import { POINTS_ELSEWHERE } from "../../../faults/lastWords";
 import { redact } from "../../programs/redact";
 import { LAST_WORDS, type LastWords, WORTH_READING } from "./lastWords";
 import { type LogLine, logLine } from "./logLine";
-import { inOneLine, type RaisedText, raisedIn, Traceback } from "./traceback";
+import type { Hit, LastWord, Raised } from "./logReading";
+import { ASKED_TO_STOP, RAISED, READY, type Sign, TOLD_TO_STOP, TROUBLE } from "./sign";
+import { inOneLine, raisedIn, Traceback } from "./traceback";
 
-/** Why a program ended, in its own words. */
-export interface Raised extends RaisedText {
-  /** The process that ended; "" where the log doesn't say. */
-  readonly process: string;
-  readonly by: "program" | "docker";
-}
+/** A sign as it was seen; only what is shown in the end is made fit for that. */
+export type Match = Omit<Hit, "line" | "groups"> & { readonly match: RegExpExecArray };
 
 /**
  * What a line means for the end of its program: it `ends` it, it `points` to what ended it, or it
@@ -35,9 +34,7 @@ const GOES_ON_WITHIN = 2;
 /** Characters of a line that are looked at. */
 const LOOKED_AT = 4000;
 
-/** What is raised because a process ended, and says at most where to look. */
-const POINTS =
-  /See (?:the )?(?:root cause|stack trace)|in a background process|EngineDead|EngineCore encountered an issue|Engine core initialization failed|check the stack trace/;
+const POINTS = new RegExp(POINTS_ELSEWHERE);
 /** What is raised where another process is gone; where nothing else is said, it is the cause. */
 const GONE =
   /^RuntimeError: cancelled$|^(?:\w+\.)*(?:EOFError|BrokenPipeError|Connection\w*Error|ProcessLookupError|Dist(?:Network|Store)Error)\b/;
@@ -62,10 +59,14 @@ const ENGINE_GOES_ON = /Avg generation throughput|"POST \S+ HTTP\/[\d.]+" 200/;
 const ERROR_ITSELF = /^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b: \S/;
 
 /**
- * Finds what a program ended of while its log streams by: the first thing raised that ends a
- * process and isn't only a consequence. It keeps some lines of each process, and no log.
+ * One start of a server, line by line: the signs in it, and what ended it, which is the first thing
+ * raised that ends a process and isn't only a consequence. It keeps some lines of each process, and
+ * no log.
  */
-export class RaisedFinder {
+export class OneStart {
+  readonly signs = new Map<Sign, Match>();
+  /** Somebody stops it: what is raised from here on comes of that. */
+  isStopped = false;
   private readonly tracebacks = new Map<string, Traceback>();
   /** The last line of each process that may introduce a traceback. */
   private readonly introductions = new Map<string, { text: string; lineNumber: number }>();
@@ -79,12 +80,66 @@ export class RaisedFinder {
       }
     | undefined;
   private begunAt = 0;
-  private isOver = false;
   private readonly best: Partial<Record<Weight, Candidate>> = {};
 
-  /** One more line. */
-  take(raw: string, lineNumber: number): void {
-    if (this.isOver) return;
+  /** One more line, which may show these signs. */
+  take(line: string, lineNumber: number, signs: Iterable<Sign>): void {
+    if (!this.isStopped) this.raise(line, lineNumber);
+    for (const sign of signs) this.match(sign, line, lineNumber);
+  }
+
+  /** What it ended of; where nothing says that it ended, what was logged last. */
+  raised(): LastWord | undefined {
+    const { ends, points, logged } = this.best;
+    const best = ends ?? logged ?? points;
+    const raised = best?.told();
+    if (raised === undefined || (best === points && POINTS.test(raised.line))) return undefined;
+    const isEnd = best !== logged || points !== undefined;
+    return { ...raised, isEnd, hadServed: this.signs.has(READY) };
+  }
+
+  /** Signs of a failed start that came after the server was up, if it was. */
+  failures(): (readonly [Sign, Match])[] {
+    const ready = this.signs.get(READY)?.lineNumber ?? 0;
+    return [...this.signs].filter(
+      ([sign, { lineNumber }]) => sign.when === "start" && lineNumber > ready,
+    );
+  }
+
+  /** Whether something ended this start, or its server. */
+  hasFailed(): boolean {
+    return this.raised()?.isEnd === true || this.failures().length > 0;
+  }
+
+  private match(sign: Sign, line: string, lineNumber: number): void {
+    // What is raised while a server ends because it was told to is no trouble.
+    if (this.isStopped && (sign.when === "start" || sign === TROUBLE || sign === RAISED)) return;
+    const match = sign.pattern.exec(line);
+    if (match === null) return;
+    if (sign.notWarned === true && logLine(line).level === "WARNING") return;
+    if (sign === READY) this.survives();
+    if (sign === ASKED_TO_STOP || sign === TOLD_TO_STOP) this.stop(sign);
+    const earlier = this.signs.get(sign);
+    const count = (earlier?.count ?? 0) + 1;
+    const firstLineNumber = earlier?.firstLineNumber ?? lineNumber;
+    const smaller = sign.keep === "largest" && Number(match[1]) < Number(earlier?.match[1]);
+    const kept = earlier !== undefined && smaller ? earlier : { match, lineNumber };
+    this.signs.set(sign, { ...kept, firstLineNumber, count });
+  }
+
+  /** The server is up: it survived whatever was raised before. */
+  private survives(): void {
+    for (const weight of ["ends", "points", "logged"] as const) delete this.best[weight];
+    this.tracebacks.clear();
+  }
+
+  /** A server that serves is stopped; one that has failed by itself only ends. */
+  private stop(sign: Sign): void {
+    this.isStopped ||= !this.hasFailed() && (sign !== TOLD_TO_STOP || this.signs.has(READY));
+  }
+
+  /** A line that may be part of what ended it. */
+  private raise(raw: string, lineNumber: number): void {
     const shown = raw.length > LOOKED_AT ? raw.slice(0, LOOKED_AT) : raw;
     if (this.best.ends !== undefined) this.goesOn(this.best.ends, shown);
     const isBusy = this.tracebacks.size > 0 || this.pending !== undefined;
@@ -95,25 +150,6 @@ export class RaisedFinder {
     const isMild = ["WARNING", "INFO", "DEBUG"].includes(line.level);
     if (isMild && !/died unexpectedly/.test(line.text)) return;
     if (!this.follow(line, shown, lineNumber)) this.hear(line, shown, lineNumber);
-  }
-
-  /** The server is up: it survived whatever was raised before. */
-  isUp(): void {
-    for (const weight of ["ends", "points", "logged"] as const) delete this.best[weight];
-    this.tracebacks.clear();
-  }
-
-  /** Somebody stops it: what is raised from here on comes of that. */
-  isStopped(): void {
-    this.isOver = true;
-  }
-
-  /** What it ended of; where nothing says that it ended, what was logged last. */
-  found(): { readonly raised: Raised; readonly isEnd: boolean } | undefined {
-    const { ends, points, logged } = this.best;
-    const best = ends ?? logged ?? points;
-    if (best === undefined || (best === points && POINTS.test(best.told().line))) return undefined;
-    return { raised: best.told(), isEnd: best !== logged || points !== undefined };
   }
 
   private goesOn({ isLogged, process }: Candidate, raw: string): void {
