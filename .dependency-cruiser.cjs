@@ -144,12 +144,13 @@ const DOORS = {
 // may import:
 const JUDGES = {
   "operate/bench": [],
-  "operate/doctor": ["operate/verify/(lastVerify|probe|tools)\\.ts$"],
+  "operate/doctor": ["operate/rules", "operate/verify/(lastVerify|probe)\\.ts$"],
   "operate/drift": [],
   "operate/init": [],
   "operate/inventory": [],
+  "operate/rules": [],
   "operate/status": [],
-  "operate/verify": ["operate/drift/(containers|difference|files)\\.ts$"],
+  "operate/verify": ["operate/rules", "operate/drift/(containers|difference|files)\\.ts$"],
   "operate/wait": ["operate/verify/(probe|report|run/runner)\\.ts$"],
 };
 
@@ -189,7 +190,7 @@ const LOOKS = {
   comment:
     "operate/sees/ asks servers, reads logs and runs programs for this room; see docs/architecture.md.",
   severity: "error",
-  from: { path: "^operate/(bench|doctor|drift|init|inventory|status|wait)/" },
+  from: { path: "^operate/(bench|doctor|drift|init|inventory|rules|status|wait)/" },
   to: { path: "^(http/|commandLine/run|machines/(docker/docker|listeners|onMachine)\\.ts)" },
 };
 

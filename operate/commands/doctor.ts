@@ -9,7 +9,6 @@ import { canAsk, oneOf, saysYes } from "../../commandLine/saysYes";
 import { defined } from "../../faults/defined";
 import { type Fault, FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { isHere } from "../../machines/address";
-import type { Facts, Stack } from "../doctor/facts";
 import { isForeign } from "../doctor/read/foreign";
 import { emptyNotes, fromFiles, GIVEN, type GivenFiles } from "../doctor/read/fromFiles";
 import {
@@ -19,9 +18,10 @@ import {
   readMachineStack,
 } from "../doctor/read/fromMachine";
 import { readUpdate } from "../doctor/read/readUpdate";
-import { diagnose } from "../doctor/report/diagnose";
-import { doctorText } from "../doctor/report/doctorText";
 import { ownOf } from "../engine/ownOf";
+import type { Picture, Stack } from "../rules/picture";
+import { reportsOf } from "../rules/report";
+import { doctorText } from "../rules/reportText";
 import { nothingApplied } from "../stack/nothingApplied";
 import { readStack } from "../stack/readStack";
 import {
@@ -82,7 +82,7 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
           : await whichMachine(known.stack, facts, options);
       const notes = [...meant, ...readNotes, ...foreign];
       for (const note of notes) say(note);
-      const diagnoses = diagnose(facts, options);
+      const diagnoses = reportsOf(facts, options);
       const looked = lookedAt(facts);
       return {
         result: { diagnoses, looked, notes, ...defined({ faults }) },
@@ -123,7 +123,7 @@ async function ofOneMachine(options: DoctorOptions): Promise<DoctorOptions> {
  */
 async function whichMachine(
   { plan, machines, file }: Stack,
-  { meminfo }: Facts,
+  { meminfo }: Picture,
   options: DoctorOptions,
 ): Promise<string[]> {
   const name = basename(file);
@@ -158,7 +158,7 @@ const FROM_HERE =
   "set `dockerHost: ssh://USER@HOST`, or give copies of its logs and files (`--log`, `--meminfo`).";
 
 /** What is known of the stack file. */
-interface Known extends Pick<Facts, "stackProblem"> {
+interface Known extends Pick<Picture, "stackProblem"> {
   readonly stack?: ReadStack;
   /** It isn't YAML at all. */
   readonly unreadable?: "unreadable";
@@ -203,7 +203,7 @@ function stackOf(options: DoctorOptions): ReadStack {
  * A log from somewhere is held against the stack file that was named for it. The project's own is
  * only a guess, which a log of another model proves wrong.
  */
-function ofItsOwnStack(facts: Facts, options: DoctorOptions) {
+function ofItsOwnStack(facts: Picture, options: DoctorOptions) {
   const { machine, server, file } = options;
   const isNamed = [file, askedStack(options), machine, server].some((each) => each !== undefined);
   if (isNamed || facts.stack === undefined) return { facts, foreign: [] };
@@ -227,7 +227,7 @@ function lookedAt({
   stack,
   probes = [],
   staleProbes,
-}: Facts): string[] {
+}: Picture): string[] {
   const ended = (wanted: string) => probes.filter(({ status }) => status === wanted).length;
   return [
     ...logs.map(({ name, kind, lines }) =>

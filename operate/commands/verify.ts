@@ -9,6 +9,7 @@ import { SERVICES } from "../../components/services";
 import { defined } from "../../faults/defined";
 import { nearestKey } from "../../faults/quoting";
 import { eachInTurn } from "../onRequest/eachOnce";
+import type { Cause } from "../rules/report";
 import { hostOf } from "../sees/host";
 import { readSystem } from "../sees/system";
 import { baseUrlOption } from "../stack/baseUrl";
@@ -16,8 +17,8 @@ import { named } from "../stack/named";
 import { expectApplied } from "../stack/nothingApplied";
 import { readStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
+import { forStack } from "../stack/typed";
 import type { Edit } from "../stackEdit/applyEdits";
-import type { Cause } from "../verify/causes/cause";
 import { foundServer, stackIfAny } from "../verify/foundServer";
 import { keepPassed, keepVerify } from "../verify/lastVerify";
 import type { ProbeResult } from "../verify/probe";
@@ -115,7 +116,8 @@ async function verifyOutcome(
     edits.push(...toolCallEdits(machine, found.probes));
     if (recordsMemory)
       edits.push(...(await measuredEdits({ machine, host: hostOf(machine.dockerHost) })));
-    causes.push(...found.causes);
+    for (const { command: next, ...cause } of found.causes)
+      causes.push({ ...cause, command: forStack(next, options) });
     if (interrupt.aborted) break;
     // The server at `--base-url` need not be the machine's.
     if (baseUrl === undefined) {

@@ -1,11 +1,11 @@
 import type { Outcome } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import type { MachinePlan } from "../../components/plan";
-import { diagnoseMachine } from "../doctor/report/diagnoseMachine";
-import { doctorText } from "../doctor/report/doctorText";
+import { diagnoseMachine } from "../doctor/diagnoseMachine";
 import { stateIsEmpty } from "../engine/backend";
 import { startByRequest } from "../onRequest/startByRequest";
 import { sayNothingIsAsked } from "../onRequest/startTexts";
+import { doctorText } from "../rules/reportText";
 import { hostOf } from "../sees/host";
 import { hasOnDemand } from "../sees/onDemand/onDemand";
 import { stoppedServers } from "../sees/onRequest";

@@ -1,3 +1,5 @@
+export type { NoAnswerReason } from "../../http/ask";
+
 /** An answer that came and holds nothing to judge. Its message is a sentence for a person. */
 export class BadAnswer extends Error {
   override readonly name = "BadAnswer";

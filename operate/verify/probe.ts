@@ -47,10 +47,6 @@ export interface Probe<Target> {
 export const pass = (detail: string, fix = ""): Verdict => ({ status: "pass", detail, fix });
 /** Without a fix, the probe's own fix is shown. */
 export const fail = (detail: string, fix?: string): Verdict => ({ status: "fail", detail, fix });
-/** What to write in the stack file, as the beginning of a sentence. */
-export const toWrite = (...lines: readonly string[]): string =>
-  `Write ${lines.map((line) => `\`${line}\``).join(" and ")} in the stack file, then \`serving up\``;
-
 export const skip = (detail: string): Verdict => ({ status: "skip", detail, fix: "" });
 
 /** A pass without faults; else all of them in one failure. */

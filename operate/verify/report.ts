@@ -1,5 +1,6 @@
 import { CLEAR_LINE, forTerminal, type ProgressStream, styled } from "../../commandLine/output";
-import type { Cause } from "./causes/cause";
+import type { Cause } from "../rules/report";
+import { reportText } from "../rules/reportText";
 import type { ProbeResult } from "./probe";
 
 export interface VerifyProgress {
@@ -19,7 +20,10 @@ export function summaryOf(results: readonly ProbeResult[], causes: readonly Caus
     pass: count("pass"),
     fail: count("fail"),
     skip: count("skip"),
-    next: nextSteps(results, causes),
+    next: [
+      ...causes.map(({ probes, cause, advice }) => `${named(probes)}: ${cause} ${advice}`),
+      ...nextSteps(results, causes),
+    ],
   };
 }
 
@@ -31,40 +35,25 @@ function named(probes: readonly string[]): string {
   return more <= 1 ? probes.join(", ") : `${probes.slice(0, NAMED).join(", ")} and ${more} more`;
 }
 
-/** What explains failures comes first, then each step with the probes that ask for it. */
+type Label = (result: Pick<ProbeResult, "name" | "target">) => string;
+
+const byName: Label = ({ name }) => name;
+
+/** Each step of what no cause explains, with the probes that ask for it. */
 const nextSteps = (
   results: readonly ProbeResult[],
   causes: readonly Cause[],
-  { label, advice }: StepWords = BY_NAME,
-): string[] => [
-  ...causes.map((each) => {
-    const { probes, target } = each;
-    return `${named(probes.map((name) => label({ name, target })))}: ${advice(each)}`;
-  }),
-  ...namesBy("fix", asking(results, causes), label).map(([fix, names]) => `${names}: ${fix}`),
-];
+  label: Label = byName,
+): string[] =>
+  namesBy("fix", asking(results, causes), label).map(([fix, names]) => `${names}: ${fix}`);
 
-type Label = (result: Pick<ProbeResult, "name" | "target">) => string;
-
-/** How a step names a probe, and what it says of a cause. */
-interface StepWords {
-  readonly label: Label;
-  readonly advice: (cause: Cause) => string;
-}
-
-const BY_NAME: StepWords = {
-  label: ({ name }) => name,
-  advice: ({ cause, advice }) => `${cause} ${advice}`,
-};
-
-/** Words below the verdicts, which name each cause already; a target where a name isn't enough. */
-function belowVerdicts(results: readonly ProbeResult[]): StepWords {
+/** Names of probes, with their target where a name isn't enough. */
+function distinct(results: readonly ProbeResult[]): Label {
   const asked = results.filter(({ status }) => status !== "skip");
-  const label: Label = ({ name, target }) =>
+  return ({ name, target }) =>
     asked.some((each) => each.name === name && each.target !== target)
       ? `${name} (${target})`
       : name;
-  return { label, advice: ({ advice }) => advice };
 }
 
 /** Results whose own fix is a next step: failures, then what passed and could be better. */
@@ -100,9 +89,9 @@ export function verifyText(results: readonly ProbeResult[], causes: readonly Cau
   const shown = results.filter((result) => result.status !== "skip");
   const width = Math.max(0, ...shown.map((result) => result.name.length));
   const { pass, fail, skip } = summaryOf(results, causes);
-  const next = nextSteps(results, causes, belowVerdicts(results));
+  const next = nextSteps(results, causes, distinct(results));
   return [
-    ...causes.flatMap(causeLines),
+    ...causes.flatMap((cause) => [reportText(cause), ""]),
     ...targets.flatMap((target) => {
       const here = results.filter((result) => result.target === target);
       const skipped = here.filter((result) => result.status === "skip");
@@ -113,7 +102,7 @@ export function verifyText(results: readonly ProbeResult[], causes: readonly Cau
           .map(
             ({ name, status, detail }) => `  ${MARKS[status]()} ${name.padEnd(width)}  ${detail}`,
           ),
-        ...namesBy("detail", skipped, BY_NAME.label).map(
+        ...namesBy("detail", skipped, byName).map(
           ([reason, names]) => `  ${MARKS.skip()} ${reason}: ${names}`,
         ),
         "",
@@ -145,12 +134,6 @@ function notAsked(results: readonly ProbeResult[]): string[] {
     return skipped && others.length === 0 ? [`Not asked: ${target}: ${reason}`] : [];
   });
 }
-
-const causeLines = ({ target, cause, probes }: Cause): string[] => [
-  `${styled("bold", target)}: ${cause}`,
-  `  It explains ${probes.join(", ")}.`,
-  "",
-];
 
 /**
  * On a terminal the running probe on one line that comes and goes; elsewhere a line for each probe

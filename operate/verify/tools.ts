@@ -40,13 +40,6 @@ export const AGENT_TOOLS = [READ_FILE, RUN_COMMAND];
 export const TOOL_REQUEST =
   "Use the tool read_file to read the file /etc/hostname. Call the tool now.";
 
-/** Beginnings of a tool call that a parser missed, in the formats of the known model families. */
-const CALL_AS_TEXT =
-  /<tool_call>|<function=|<function_calls?>|<invoke |<parameter=|<tool_use>|<\|tool_call/;
-
-/** Whether a text holds a tool call that should have been structured. */
-export const holdsCallAsText = (text: string): boolean => CALL_AS_TEXT.test(text);
-
 /** What is wrong with a call of one of these tools; `undefined` if nothing is. */
 export function callFault(
   tools: readonly OfferedTool[],
@@ -61,9 +54,6 @@ export function callFault(
     ? undefined
     : `the arguments of \`${call.name}\` lack \`${missing.join("`, `")}\``;
 }
-
-/** What is said of an answer that holds neither the call that was asked for nor a text. */
-export const SWALLOWED = "the tool parser swallowed the call";
 
 /** A question that every chat model answers in a word. */
 export const GREETING = "Say hello in one word.";
@@ -86,12 +76,6 @@ export const answerTokens = (window: number, thinks: boolean, times = 1): number
     times * (thinks ? THOUGHTFUL_ANSWER_TOKENS : SHORT_ANSWER_TOKENS),
     Math.floor(window / 2),
   );
-
-/** Words of the APIs for an answer that was cut off. */
-const CUT_OFF = ["length", "max_tokens", "incomplete"];
-
-/** Whether an answer was cut off, by the word for its end. */
-export const isCutOff = (stop: string): boolean => CUT_OFF.includes(stop);
 
 /**
  * Words that are one token in the usual vocabularies, so that a prompt's length in tokens is near

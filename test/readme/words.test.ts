@@ -70,6 +70,6 @@ it("no message names an npm script that only a clone has", () => {
     "components/inference-server/startGate.sh",
     "docs/guide/what-up-touches.md",
     // It reads what the script says.
-    "operate/doctor/diagnoses/memory.ts",
+    "operate/rules/subjects/memory.ts",
   ]);
 });

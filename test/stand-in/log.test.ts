@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readEngineLog } from "../../components/kv/engineLog";
-import { SIGNS } from "../../operate/doctor/diagnoses";
+import { SIGNS } from "../../operate/rules/registry";
 import { scanLog } from "../../operate/sees/log/scanLog";
 import { READY, STARTED_WITH_PORT, STOPPED } from "../../operate/sees/log/sign";
 import { LOG } from "./log";

@@ -7,11 +7,11 @@ import { readBytes, readFailure } from "../../../faults/textFile";
 import type { Listening } from "../../../machines/address";
 import { containersOf } from "../../../machines/docker/containers";
 import { meminfoIn } from "../../plan/meminfoFile";
+import type { Picture, ProbeSeen } from "../../rules/picture";
+import { SIGNS } from "../../rules/registry";
 import { decoderOf, type LogReading, scanLog } from "../../sees/log/scanLog";
 import { scanProgram } from "../../sees/log/scanProgram";
 import { lastStartIn } from "../../sees/log/starts";
-import { SIGNS } from "../diagnoses";
-import type { Facts, ProbeFacts } from "../facts";
 
 /** Files that a user gives, so that a machine can be helped from afar. */
 export interface GivenFiles extends Readonly<Partial<Record<(typeof GIVEN)[number], string>>> {
@@ -21,7 +21,7 @@ export interface GivenFiles extends Readonly<Partial<Record<(typeof GIVEN)[numbe
 export const GIVEN = ["meminfo", "dmesg", "inspect", "listeners", "verify"] as const;
 
 /** Reads the files that were given and nothing else. Throws `UnreadableInput`. */
-export async function fromFiles(files: GivenFiles): Promise<Omit<Facts, "stack" | "serverKey">> {
+export async function fromFiles(files: GivenFiles): Promise<Omit<Picture, "stack" | "serverKey">> {
   const logs: LogReading[] = [];
   for (const file of files.log ?? []) logs.push(await scanFile(file, "file"));
   if (files.dmesg !== undefined) logs.push(await scanFile(files.dmesg, "kernel"));
@@ -137,7 +137,7 @@ async function scanStdin(kind: LogReading["kind"]): Promise<LogReading> {
  * What failed probes say is read like a log: a probe shows the same texts. A failure that `verify`
  * has explained has no other cause.
  */
-export function scanProbes(probes: readonly ProbeFacts[]): Promise<LogReading> {
+export function scanProbes(probes: readonly ProbeSeen[]): Promise<LogReading> {
   const failed = probes.filter(({ status, cause }) => status === "fail" && cause === undefined);
   const lines = failed.map(
     ({ name, detail }) => `probe ${name}: ${detail.replaceAll("\n", " ")}\n`,
@@ -155,14 +155,14 @@ function readInspect(file: string) {
   return containers;
 }
 
-function readProbes(file: string): ProbeFacts[] {
+function readProbes(file: string): ProbeSeen[] {
   const { probes } = objectOr(readJsonFile(file).value);
   if (!Array.isArray(probes))
     throw new UnreadableInput(
       file,
       "has no list `probes`; expected what `serving verify --format json` prints",
     );
-  return objectsIn(probes).flatMap(({ name, status, detail, fix, cause }): ProbeFacts[] => {
+  return objectsIn(probes).flatMap(({ name, status, detail, fix, cause }): ProbeSeen[] => {
     if (status !== "pass" && status !== "fail" && status !== "skip") return [];
     const said = { name: String(name), detail: String(detail ?? ""), fix: String(fix ?? "") };
     return [{ ...said, status, ...(typeof cause === "string" ? { cause } : {}) }];

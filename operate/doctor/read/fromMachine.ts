@@ -8,6 +8,8 @@ import { type ContainerState, readContainers } from "../../../machines/docker/co
 import { filesOf } from "../../../machines/files";
 import { parseMeminfo } from "../../../machines/memory";
 import { policiesOn } from "../../plan/judgedPlan";
+import type { Stack, SwapFacts, UpdateFacts } from "../../rules/picture";
+import { SIGNS } from "../../rules/registry";
 import { scanContainer } from "../../sees/containerLog";
 import { readGpu } from "../../sees/gpu";
 import { type Host, hostOf } from "../../sees/host";
@@ -19,8 +21,6 @@ import { tunnelTo } from "../../sees/tunnel";
 import { ranksOf } from "../../stack/ranksOf";
 import { readOneMachine } from "../../stack/readStack";
 import { type KeptResult, lastVerify } from "../../verify/lastVerify";
-import { SIGNS } from "../diagnoses";
-import type { Stack, SwapFacts, UpdateFacts } from "../facts";
 import { scanProbes } from "./fromFiles";
 
 /** Hours after which a result of `serving verify`, or a crash, says nothing about today. */

@@ -8,7 +8,7 @@ import { fingerprintOfText } from "../../../machines/update/fingerprint";
 import { lives } from "../../../machines/update/process";
 import { readRecord } from "../../../machines/update/readRecord";
 import { busyText } from "../../../machines/update/sentences";
-import type { Stack, UpdateFacts } from "../facts";
+import type { Stack, UpdateFacts } from "../../rules/picture";
 
 /** What is asked of a stack before its machine is read. */
 interface Asked extends Pick<Stack, "machines" | "text"> {

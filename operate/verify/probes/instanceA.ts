@@ -1,4 +1,5 @@
 import { jsonIn, objectOr, objectsIn, textOr } from "../../../faults/json";
+import { isCutOff } from "../../rules/answers";
 import { quotedList } from "../../sees/answer";
 import { answeredText, refusalText } from "../../sees/api";
 import { INSTANCE_A_KEY, startedWith, toDeclare } from "../../sees/instanceA";
@@ -6,7 +7,7 @@ import { processStart } from "../../sees/metrics";
 import { fail, pass, passUnless, skip, type Verdict } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import type { InstanceAClientsTarget, InstanceATarget, ProbesOf } from "../target";
-import { isCutOff, TOOL_REQUEST } from "../tools";
+import { TOOL_REQUEST } from "../tools";
 import { servedModels } from "./asking";
 import { judgeCall } from "./judging";
 

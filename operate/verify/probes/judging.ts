@@ -1,10 +1,12 @@
 import { believedVllm } from "../../../components/supply";
+import { holdsCallAsText, isCutOff, SWALLOWED } from "../../rules/answers";
+import { toWrite } from "../../rules/rule";
+import { parsersFor, parserToSet } from "../../rules/toolForm";
 import { quote } from "../../sees/answer";
-import { fail, pass, toWrite, type Verdict } from "../probe";
+import { fail, pass, type Verdict } from "../probe";
 import type { Answer, Surface } from "../surfaces/surface";
 import type { ServerTarget } from "../target";
-import { parsersFor, parserToSet } from "../toolForm";
-import { callFault, holdsCallAsText, isCutOff, type OfferedTool, SWALLOWED } from "../tools";
+import { callFault, type OfferedTool } from "../tools";
 import { cutOff } from "./asking";
 
 /** What a fix names; the parser that is set is known only for a server of ours. */

@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "../../../faults/json";
+import { isCutOff } from "../../rules/answers";
+import { toWrite } from "../../rules/rule";
 import { quote } from "../../sees/answer";
 import type { Api } from "../../sees/api";
 import { cacheCounters } from "../../sees/metrics";
-import { fail, pass, toWrite, type Verdict } from "../probe";
+import { fail, pass, type Verdict } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import { MESSAGES, userTurn } from "../surfaces/messages";
 import type { Question } from "../surfaces/surface";
 import type { ProbesOf, ServerTarget } from "../target";
-import { freshCode, isCutOff, LIST_FOLDER, longText, READ_FILE, RUN_COMMAND } from "../tools";
+import { freshCode, LIST_FOLDER, longText, READ_FILE, RUN_COMMAND } from "../tools";
 import { answerOf, chatOnly, cutOff, fitting } from "./asking";
 
 /**

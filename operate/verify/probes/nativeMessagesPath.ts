@@ -1,10 +1,11 @@
 import { isRecord, type JsonObject, jsonIn } from "../../../faults/json";
 import { readServerArguments } from "../../../vllm/argv/serverArguments";
+import { toWrite } from "../../rules/rule";
 import { BadAnswer, quote } from "../../sees/answer";
 import { refusalText } from "../../sees/api";
 import { readMetrics } from "../../sees/metrics";
 import { messagesClient } from "../bridgeTargets";
-import { fail, pass, toWrite, type Verdict } from "../probe";
+import { fail, pass, type Verdict } from "../probe";
 import { MESSAGES, messagesTool, userTurn } from "../surfaces/messages";
 import type { Question } from "../surfaces/surface";
 import type { ProbesOf, ServerTarget } from "../target";

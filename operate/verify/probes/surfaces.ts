@@ -1,8 +1,10 @@
 import { jsonIn, objectOr, textOr } from "../../../faults/json";
+import { isCutOff } from "../../rules/answers";
+import { toWrite } from "../../rules/rule";
 import { quote } from "../../sees/answer";
 import { refusalText } from "../../sees/api";
 import { UNKNOWN_TIER } from "../../sees/log/scanLog";
-import { fail, pass, toWrite } from "../probe";
+import { fail, pass } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import { MESSAGES, userTurn } from "../surfaces/messages";
 import { agentTurns, RESPONSES } from "../surfaces/responses";
@@ -11,7 +13,6 @@ import type { ProbesOf, ServerTarget } from "../target";
 import {
   answerTokens,
   GREETING,
-  isCutOff,
   LIST_FOLDER,
   READ_FILE,
   RUN_COMMAND,

@@ -1,24 +1,24 @@
 import { SIMPLE_SERVER } from "../../../components/fields";
 import type { MachinePlan } from "../../../components/plan";
 import { isPlaceholder } from "../../../faults/secrets";
+import type { Cause } from "../../rules/report";
 import type { Host } from "../../sees/host";
 import { tunnelTo } from "../../sees/tunnel";
 import type { Named } from "../../stack/named";
-import type { Cause } from "../causes/cause";
 import { type ProbeResult, skip } from "../probe";
 import { CHAT_UI_KEY_VARIABLE } from "../probes/chatUi";
 import type { Target } from "../target";
 import { targetsOf } from "../targetsOf";
 import { KINDS, probesOf, whyAbsent } from "./catalog";
-import { chosen, report, type VerifyOptions, verifyTarget } from "./verifyTarget";
+import {
+  chosen,
+  report,
+  type VerifyOptions,
+  type VerifyOutcome,
+  verifyTarget,
+} from "./verifyTarget";
 
-export type { VerifyOptions } from "./verifyTarget";
-
-/** What a run found: the verdict of each probe, and what explains the failures. */
-export interface VerifyOutcome {
-  readonly probes: readonly ProbeResult[];
-  readonly causes: readonly Cause[];
-}
+export type { VerifyOptions, VerifyOutcome } from "./verifyTarget";
 
 /** Probes everything on a machine of the plan. Never throws because of a server. */
 export async function verify(machine: MachinePlan, options: VerifyOptions): Promise<VerifyOutcome> {

@@ -1,23 +1,23 @@
 import { interruption, untilInterrupted } from "../../../commandLine/interrupt";
 import { defined } from "../../../faults/defined";
 import { redact } from "../../programs/redact";
+import type { Cause } from "../../rules/report";
+import type { ServerSeen } from "../../rules/serverSeen";
 import { sentence } from "../../sees/answer";
-import { causesOf, type Explained, explain } from "../causes";
-import { lookCloser } from "../causes/lookCloser";
-import type { Seen } from "../causes/seen";
-import { WatchedApi } from "../causes/watchedApi";
 import { type Probe, type ProbeResult, skip, type Verdict, withoutSecrets } from "../probe";
 import type { VerifyProgress } from "../report";
 import type { Target, TargetOptions } from "../target";
 import { probesFor } from "./catalog";
+import { lookCloser } from "./lookCloser";
 import { type Run, runProbe } from "./runProbe";
+import { WatchedApi } from "./watchedApi";
 
 export interface VerifyOptions extends TargetOptions {
   readonly progress?: VerifyProgress;
   /** Ends the run: the probe that runs and those behind it are skipped. */
   readonly interrupt?: AbortSignal;
   /** Gets what the probes saw of a server in which some failed. */
-  readonly sees?: (seen: Seen) => void;
+  readonly sees?: (seen: ServerSeen) => void;
 }
 
 /**
@@ -38,12 +38,18 @@ const NEVER_ENDING = 2;
 const NOT_THAT_SERVER =
   "with --base-url, only that server is probed; name this probe with --only to run it too";
 
+/** What a run found: the verdict of each probe, and what explains the failures. */
+export interface VerifyOutcome {
+  readonly probes: readonly ProbeResult[];
+  readonly causes: readonly Cause[];
+}
+
 /** Probes one target, and says what explains its failures. */
 export async function verifyTarget(
   target: Target,
   secrets: readonly string[],
   options: VerifyOptions,
-): Promise<Explained> {
+): Promise<VerifyOutcome> {
   const watched = target.kind === "inference-server" ? new WatchedApi(target.api) : undefined;
   const results = await probeAll(target, watched, secrets, options);
   const failed = results.filter(({ status }) => status === "fail").map(({ name }) => name);
@@ -54,13 +60,25 @@ export async function verifyTarget(
     options.interrupt?.aborted === true
   )
     return { probes: results, causes: [] };
-  const seen = await lookCloser(target, watched, failed);
-  options.sees?.(seen);
-  const causes = causesOf(seen).map((cause) => ({
+  const server = await lookCloser(target, watched, failed);
+  options.sees?.(server);
+  // Reading the rules takes 0.1 s.
+  const { causesOf } = await import("../../rules/report");
+  const causes = causesOf({ logs: [], probes: results, server }).map((cause) => ({
     ...cause,
-    cause: withoutSecrets(redact(cause.cause), secrets),
+    cause: withoutSecrets(cause.cause, secrets),
   }));
-  return explain(results, causes);
+  return { probes: results.map((each) => explained(each, causes)), causes };
+}
+
+/** The first probe that a cause explains says what to do, the others name that probe. */
+function explained(probe: ProbeResult, causes: readonly Cause[]): ProbeResult {
+  const cause = causes.find(({ probes }) => probes.includes(probe.name));
+  if (cause === undefined) return probe;
+  const [first] = cause.probes;
+  const fix =
+    probe.name === first ? `${cause.cause} ${cause.advice}` : `See ${first}: it has the cause.`;
+  return { ...probe, fix, cause: cause.id };
 }
 
 async function probeAll(

@@ -1,4 +1,5 @@
 import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
+import { CHAT_PATH } from "../../rules/answers";
 import { BadAnswer } from "../../sees/answer";
 import type { ServerEvent } from "../../sees/api";
 import { GREETING, type OfferedTool, READ_FILE } from "../tools";
@@ -6,7 +7,7 @@ import { type Answer, type Surface, thinkingSwitch, tokenCount } from "./surface
 
 export const CHAT: Surface = {
   name: "chat",
-  path: "/v1/chat/completions",
+  path: CHAT_PATH,
   tools: [READ_FILE],
   agentThinks: false,
   ask: ({ model, maxTokens, turns = GREETING, tools = [], thinking, more }) => ({

@@ -3,8 +3,8 @@ import { kvPlan, modelShape } from "../../../components/kv";
 import { defined } from "../../../faults/defined";
 import type { ContainerState } from "../../../machines/docker/containers";
 import QWEN from "../../../models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json";
-import { SIGNS } from "../../../operate/doctor/diagnoses";
-import type { Facts, Stack } from "../../../operate/doctor/facts";
+import type { Picture, Stack } from "../../../operate/rules/picture";
+import { SIGNS } from "../../../operate/rules/registry";
 import { gpuIn } from "../../../operate/sees/gpu";
 import { ON_DEMAND } from "./onDemandCases";
 import { REAL_STARTS } from "./realStarts";
@@ -33,7 +33,7 @@ export interface MatrixCase {
   /** Without a stack file it can't be told. */
   readonly needsStack?: true;
   readonly text?: string;
-  readonly more?: Partial<Facts>;
+  readonly more?: Partial<Picture>;
   /** What holds of the plan once the change is applied. */
   readonly after?: (stack: Stack) => void;
 }
@@ -41,7 +41,7 @@ export interface MatrixCase {
 const B = "inferenceServers.b";
 
 /** A log of the container that shows this sign. */
-function logWith(literal: string): Facts["logs"][number] {
+function logWith(literal: string): Picture["logs"][number] {
   const sign = SIGNS.find(({ literals }) => literals[0] === literal);
   if (sign === undefined) throw new Error(`no sign begins with ${literal}`);
   const hit = { line: literal, groups: [], lineNumber: 1, firstLineNumber: 1, count: 1 };

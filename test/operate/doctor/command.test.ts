@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { parse, stringify } from "yaml";
 import * as memory from "../../../machines/memory";
-import { doctorText } from "../../../operate/doctor/report/doctorText";
+import { doctorText } from "../../../operate/rules/reportText";
 import { serverInput } from "../../fixtures/machine";
 import { atKeyboard } from "../../layers/keyboard";
 import { temporaryFolder } from "../../layers/temporaryFolder";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ContainerState } from "../../../machines/docker/containers";
 import { fromFiles } from "../../../operate/doctor/read/fromFiles";
-import { diagnose } from "../../../operate/doctor/report/diagnose";
+import { reportsOf } from "../../../operate/rules/report";
 import { container } from "./cases";
 import { STACK_TEXT, stackOf } from "./stack";
 
@@ -21,7 +21,7 @@ describe("a kill by the kernel inside of a container", () => {
     ["is no matter of other containers", {}, []],
   ])("%s", async (_, state, ids) => {
     const facts = await fromFiles({ dmesg: KILL });
-    const reports = diagnose({
+    const reports = reportsOf({
       ...facts,
       containers: [container(state)],
       stack: stackOf(STACK_TEXT),
@@ -33,7 +33,7 @@ describe("a kill by the kernel inside of a container", () => {
     const facts = await fromFiles({
       dmesg: join(__dirname, "fixtures/killed-in-another-group.dmesg"),
     });
-    const reports = diagnose({
+    const reports = reportsOf({
       ...facts,
       containers: [container({ id: ID })],
       stack: stackOf(STACK_TEXT),
@@ -43,12 +43,12 @@ describe("a kill by the kernel inside of a container", () => {
 
   it("counts for a container that was given without a stack file", async () => {
     const facts = { ...(await fromFiles({ dmesg: KILL })), containers: [container({ id: ID })] };
-    expect(diagnose(facts).map(({ id }) => id)).toEqual(["killed-for-memory"]);
+    expect(reportsOf(facts).map(({ id }) => id)).toEqual(["killed-for-memory"]);
   });
 
   it("is told of a container that was given without a stack file, by its state alone", () => {
     const containers = [container({ name: "b", status: "exited", exitCode: 137 })];
-    const [report, ...others] = diagnose({ logs: [], containers });
+    const [report, ...others] = reportsOf({ logs: [], containers });
     expect([report?.id, report?.evidence, others]).toEqual([
       "killed",
       "container b: exited, exit code 137, 0 restarts",
@@ -58,7 +58,10 @@ describe("a kill by the kernel inside of a container", () => {
   });
 
   it("counts where nothing is known of containers", async () => {
-    const reports = diagnose({ ...(await fromFiles({ dmesg: KILL })), stack: stackOf(STACK_TEXT) });
+    const reports = reportsOf({
+      ...(await fromFiles({ dmesg: KILL })),
+      stack: stackOf(STACK_TEXT),
+    });
     expect(reports.map(({ id }) => id)).toEqual(["killed-for-memory"]);
   });
 });

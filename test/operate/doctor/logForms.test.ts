@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { SIGNS } from "../../../operate/doctor/diagnoses";
-import type { Stack } from "../../../operate/doctor/facts";
-import { diagnose } from "../../../operate/doctor/report/diagnose";
+import type { Stack } from "../../../operate/rules/picture";
+import { SIGNS } from "../../../operate/rules/registry";
+import { reportsOf } from "../../../operate/rules/report";
 import { type LogReading, scanLog } from "../../../operate/sees/log/scanLog";
 import { cases, type MatrixCase } from "./cases";
 import { STACK_TEXT, stackOf } from "./stack";
@@ -63,7 +63,7 @@ async function diagnosed(
     const formed = form(readFileSync(join(__dirname, "fixtures", file), "utf8"));
     logs.push(await scanLog({ name: file, kind }, [formed], SIGNS));
   }
-  const reports = diagnose({ logs, ...more, stack: stackFor(text) });
+  const reports = reportsOf({ logs, ...more, stack: stackFor(text) });
   return {
     evidence: reports.map((each) => each.evidence),
     said: reports.map(({ id, edits }) => [id, edits]),

@@ -4,11 +4,14 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { START_GATE } from "../../../components/inference-server/startGate";
-import { diagnoses } from "../../../operate/doctor/diagnoses";
-import { engineSaid } from "../../../operate/doctor/diagnoses/engineSaid";
-import { unexplained } from "../../../operate/doctor/diagnoses/unexplained";
 import { fromFiles, type GivenFiles } from "../../../operate/doctor/read/fromFiles";
-import { type DiagnosisReport, diagnose } from "../../../operate/doctor/report/diagnose";
+import { RULES } from "../../../operate/rules/registry";
+import { type Diagnosis, reportsOf } from "../../../operate/rules/report";
+import { alive } from "../../../operate/rules/subjects/alive";
+import { ending } from "../../../operate/rules/subjects/ending";
+import { identity } from "../../../operate/rules/subjects/identity";
+import { parsers } from "../../../operate/rules/subjects/parsers";
+import { templateRules } from "../../../operate/rules/subjects/template";
 import { serving } from "../../../operate/servingCommand";
 import { probeNames } from "../../../operate/verify/run/catalog";
 import { temporaryFolder } from "../../layers/temporaryFolder";
@@ -24,14 +27,11 @@ async function diagnosed({ files, text = STACK_TEXT, more = {} }: MatrixCase) {
     ...(files.meminfo === undefined ? {} : { meminfo: fixture(files.meminfo) }),
   };
   const evidence = { ...(await fromFiles(given)), ...more, stack: stackOf(text) };
-  return { evidence, reports: diagnose(evidence) };
+  return { evidence, reports: reportsOf(evidence) };
 }
 
 /** Notes come alone or not at all. */
-function idsOf(
-  reports: readonly DiagnosisReport[],
-  severity: DiagnosisReport["severity"],
-): string[] {
+function idsOf(reports: readonly Diagnosis[], severity: Diagnosis["severity"]): string[] {
   expect(new Set(reports.map((each) => each.severity)).size).toBeLessThanOrEqual(1);
   return reports.filter((each) => each.severity === severity).map(({ id }) => id);
 }
@@ -63,22 +63,22 @@ describe("each trouble in its own words", () => {
       const after = stackOf(changed);
       // The change is the whole of it: nothing is left to be changed, and the policies have nothing
       // new against it.
-      const again = diagnose({ ...evidence, stack: after }).find(({ id }) => id === report.id);
+      const again = reportsOf({ ...evidence, stack: after }).find(({ id }) => id === report.id);
       expect(again?.edits ?? []).toEqual(each.editsAgain ?? []);
       expect(after.refusals).toEqual([]);
       each.after?.(after);
     }
   });
 
-  it("knows no diagnosis without a case, and no case without a diagnosis", () => {
-    const known = new Set(diagnoses.map(({ id }) => id));
-    const others = [engineSaid, ...unexplained];
+  it("knows no rule without a case, and no case without a rule", () => {
+    const known = new Set(RULES.map(({ id }) => id));
     const tested = new Set(cases.flatMap(({ ids }) => ids.slice(0, 1)));
-    expect([...known].filter((id) => !tested.has(id))).toEqual([]);
-    expect(
-      [...tested].filter((id) => !known.has(id) && !others.some((each) => each.id === id)),
-    ).toEqual([]);
-    expect(known.size).toBe(diagnoses.length);
+    // Those of probes are held against what was seen of real servers.
+    const ofServers = [alive, ending, identity, parsers, templateRules].flat();
+    const elsewhere = new Set(["prefix-cache-off", ...ofServers.map(({ id }) => id)]);
+    expect([...known].filter((id) => !tested.has(id) && !elsewhere.has(id))).toEqual([]);
+    expect([...tested].filter((id) => !known.has(id))).toEqual([]);
+    expect(known.size).toBe(RULES.length);
   });
 
   it.each(cases.filter(({ ids }) => ids.length > 0).map((each) => [each.name, each] as const))(
@@ -87,7 +87,7 @@ describe("each trouble in its own words", () => {
       if (each.more !== undefined || each.text !== undefined) return;
       const { evidence } = await diagnosed(each);
       const { stack: _stack, ...afar } = evidence;
-      const reports = diagnose(afar);
+      const reports = reportsOf(afar);
       for (const report of reports) expect(report.change).not.toMatch(/^--- /);
       const severity = each.harmless === true ? "note" : "trouble";
       if (each.needsStack !== true) expect(idsOf(reports, severity)).toEqual(each.ids);

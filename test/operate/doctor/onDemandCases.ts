@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { SwapFacts } from "../../../operate/doctor/facts";
+import type { SwapFacts } from "../../../operate/rules/picture";
 import { SwapProblem } from "../../../operate/sees/onDemand/llamaSwap";
 import type { SwapEvent } from "../../../operate/sees/onDemand/swapFiles";
 import type { MatrixCase } from "./cases";

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { plan } from "../../../components/plan/plan";
-import { type Facts, type Stack, serverOf } from "../../../operate/doctor/facts";
 import { fromMachine } from "../../../operate/doctor/read/fromMachine";
-import { diagnose } from "../../../operate/doctor/report/diagnose";
+import { type Picture, type Stack, serverOf } from "../../../operate/rules/picture";
+import { reportsOf } from "../../../operate/rules/report";
 import { ranks } from "../../fixtures/ranks";
 import { FakeDocker, inspected } from "../fakeDocker";
 import { hideThisMachine } from "../runServing";
@@ -36,7 +36,7 @@ function stacks() {
   });
 }
 
-const log = (container: string): Facts["logs"][number] => ({
+const log = (container: string): Picture["logs"][number] => ({
   name: container,
   kind: "container",
   container,
@@ -76,7 +76,7 @@ describe("doctor, for a server over two machines", () => {
         stack: { ...stack, refusals: [] },
         containers: [container({ name: HEAD }), killed],
       };
-      expect(diagnose(facts).map(({ id, evidence }) => `${id}: ${evidence}`)).toEqual([
+      expect(reportsOf(facts).map(({ id, evidence }) => `${id}: ${evidence}`)).toEqual([
         `killed: container ${WORKER}: exited, exit code 137, 0 restarts`,
       ]);
     }

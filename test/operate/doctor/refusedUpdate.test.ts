@@ -7,10 +7,10 @@ import { stringify } from "yaml";
 import { preflight } from "../../../components/preflight";
 import { thisProcess } from "../../../machines/update/process";
 import { recordText } from "../../../machines/update/record";
-import type { Facts, Stack, UpdateFacts } from "../../../operate/doctor/facts";
 import { type ReadStack, readMachineStack } from "../../../operate/doctor/read/fromMachine";
 import * as update from "../../../operate/doctor/read/readUpdate";
-import { diagnose } from "../../../operate/doctor/report/diagnose";
+import type { Picture, Stack, UpdateFacts } from "../../../operate/rules/picture";
+import { reportsOf } from "../../../operate/rules/report";
 import { serverInput } from "../../fixtures/machine";
 import { BRIDGE } from "../../fixtures/services";
 import { temporaryFolder } from "../../layers/temporaryFolder";
@@ -155,8 +155,8 @@ describe("a refused `up` in doctor's answer", () => {
     refused: ["preflight of dgx: A.", "preflight of dgx: B."],
     isApplied: false,
   };
-  const said = (more: Partial<Facts>, stack: Stack = stackOf()) =>
-    diagnose({ logs: [], stack, update: REFUSED, ...more });
+  const said = (more: Partial<Picture>, stack: Stack = stackOf()) =>
+    reportsOf({ logs: [], stack, update: REFUSED, ...more });
   const there = { containers: [container()], allContainers: true };
 
   it("repeats each sentence, and names what to run again", () => {
@@ -179,7 +179,7 @@ describe("a refused `up` in doctor's answer", () => {
 
   it("is nothing where nothing is refused", () => {
     expect(said({ ...there, update: { refused: [], isApplied: false } })).toEqual([]);
-    expect(diagnose({ logs: [], stack: stackOf(), ...there })).toEqual([]);
+    expect(reportsOf({ logs: [], stack: stackOf(), ...there })).toEqual([]);
   });
 
   it("is no trouble of a machine that runs as it was applied", () => {
@@ -192,7 +192,7 @@ describe("a refused `up` in doctor's answer", () => {
     ]);
   });
 
-  it.each<[string, Partial<Facts>]>([
+  it.each<[string, Partial<Picture>]>([
     ["a container is missing", { containers: [], allContainers: true }],
     ["no container could be read", {}],
     [
@@ -206,7 +206,7 @@ describe("a refused `up` in doctor's answer", () => {
   });
 
   it("is said once where another diagnosis says it", () => {
-    const ids = (more: Partial<Facts>, refused: string[]) =>
+    const ids = (more: Partial<Picture>, refused: string[]) =>
       said({ ...more, update: { refused, isApplied: false } }).map(({ id }) => id);
     const silent = "preflight of dgx: No Docker engine answers at unix:///var/run/docker.sock (x).";
     expect(ids({ dockerProblem: "docker ps failed" }, [silent])).toEqual(["docker-unreachable"]);

@@ -1,7 +1,7 @@
 import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
 import { parseStackFile } from "../../../components/settings/load";
-import type { Stack } from "../../../operate/doctor/facts";
+import type { Stack } from "../../../operate/rules/picture";
 import { applyEdits, type Edit } from "../../../operate/stackEdit/applyEdits";
 import { judge } from "../../../policies/judge";
 

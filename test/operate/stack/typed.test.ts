@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { APPLY } from "../../../operate/doctor/diagnosis";
+import { APPLY } from "../../../operate/rules/rule";
 import { forStack, typedOn } from "../../../operate/stack/typed";
 
 describe("a proposed command", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Cause } from "../../../operate/rules/report";
 import type { ProbeResult } from "../../../operate/verify/probe";
 import { summaryOf, verifyText } from "../../../operate/verify/report";
 
@@ -67,13 +68,12 @@ describe("what a person reads at the end", () => {
     ]);
   });
 
-  it("says a cause once, above, and what to do about it once, below", () => {
-    const cause = {
-      target: "b",
-      id: "key-wanted",
-      cause: "The server wants a key.",
-      advice: "Apply the stack file.",
-      probes: ["chat", "tools"],
+  it("says a cause once, above, with what to do about it", () => {
+    const cause: Cause = {
+      ...{ target: "b", id: "key-wanted", severity: "trouble", probes: ["chat", "tools"] },
+      ...{ cause: "The server wants a key.", advice: "Apply it.", evidence: "probe chat: 401" },
+      ...{ change: "Apply it.", edits: [], command: "serving up", source: "seen" },
+      ...{ caughtByPlan: false, caughtBy: "nothing" },
     };
     const explained = RESULTS.map((each) =>
       each.status === "fail"
@@ -82,15 +82,19 @@ describe("what a person reads at the end", () => {
     );
     const text = verifyText(explained, [cause]);
     expect(text.split("\n")).toEqual([
-      "b: The server wants a key.",
-      "  It explains chat, tools.",
+      "key-wanted: The server wants a key.",
+      "  evidence   probe chat: 401",
+      "  explains   chat, tools of b",
+      "  change     Apply it.",
+      "  next       serving up",
+      "  caught by  nothing",
+      "  source     seen",
       "",
       ...VERDICTS,
-      "  - chat, tools: Apply the stack file.",
       "  - native: via: native",
     ]);
     expect(summaryOf(explained, [cause]).next).toEqual([
-      "chat, tools: The server wants a key. Apply the stack file.",
+      "chat, tools: The server wants a key. Apply it.",
       "native: via: native",
     ]);
   });

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Seen } from "../../../operate/verify/causes/seen";
+import type { ServerSeen } from "../../../operate/rules/serverSeen";
 import { summaryOf } from "../../../operate/verify/report";
 import { probesOf } from "../../../operate/verify/run/catalog";
 import { DIGEST } from "../../fixtures/machine";
@@ -14,7 +14,7 @@ const VERSION = "0.30.0";
 const START_MS = 1_200_000;
 const RUN_MS = 1_200_000;
 
-/** Folder that gets what the probes saw, which test/operate/verify/causes/ is held against. */
+/** Folder that gets what the probes saw, which test/operate/rules/ is held against. */
 const RECORDED_IN = process.env.RECORDED_IN;
 
 function stackOf(port: number, { declared = {} }: BrokenCase) {
@@ -29,14 +29,14 @@ function stackOf(port: number, { declared = {} }: BrokenCase) {
   });
 }
 
-function keep(title: string, seen: Seen | undefined): void {
+function keep(title: string, seen: ServerSeen | undefined): void {
   if (RECORDED_IN === undefined || seen === undefined) return;
   mkdirSync(RECORDED_IN, { recursive: true });
   writeFileSync(join(RECORDED_IN, `${title.replaceAll(/\W+/g, "-")}.jsonl`), lines(seen));
 }
 
 /** Each request on a line of its own, behind the rest. */
-const lines = ({ exchanges, ...rest }: Seen): string =>
+const lines = ({ exchanges, ...rest }: ServerSeen): string =>
   [rest, ...exchanges].map((each) => `${JSON.stringify(each)}\n`).join("");
 
 /** The slowest that was seen of a model that just fits. */
@@ -76,7 +76,7 @@ describe.each(BROKEN_SERVERS)("a server of the real vLLM with $title", (broken) 
     async (each) => {
       server.think(each.brain ?? "healthy");
       const undo = each.harm?.(server);
-      let seen: Seen | undefined;
+      let seen: ServerSeen | undefined;
       const { probes, causes } = await found(stackOf(server.port, each), {
         only: probesOf("inference-server").map(({ name }) => name),
         timeoutSeconds: each.timeoutSeconds ?? 300,

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fromFiles } from "../../../operate/doctor/read/fromFiles";
-import { diagnose } from "../../../operate/doctor/report/diagnose";
+import { reportsOf } from "../../../operate/rules/report";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { STACK_TEXT, stackOf } from "../../operate/doctor/stack";
 
@@ -10,5 +10,5 @@ export async function told(log: string): Promise<string[]> {
   const file = join(temporaryFolder("log-"), "server.log");
   writeFileSync(file, log);
   const facts = await fromFiles({ log: [file] });
-  return diagnose({ ...facts, stack: stackOf(STACK_TEXT) }).map(({ id }) => id);
+  return reportsOf({ ...facts, stack: stackOf(STACK_TEXT) }).map(({ id }) => id);
 }

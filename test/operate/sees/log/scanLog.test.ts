@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { SIGNS } from "../../../../operate/doctor/diagnoses";
+import { SIGNS } from "../../../../operate/rules/registry";
 import { scanLog } from "../../../../operate/sees/log/scanLog";
 import { RAISED, READY, sign, startSign, TROUBLE } from "../../../../operate/sees/log/sign";
 import { heldMemory } from "../../../layers/heldMemory";

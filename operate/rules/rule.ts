@@ -1,0 +1,170 @@
+import * as z from "zod";
+import type { Sign } from "../sees/log/sign";
+import type { Edit } from "../stackEdit/applyEdits";
+import { type Picture, type Server, type Sighting, seen, serverOf } from "./picture";
+import type { ServerSeen } from "./serverSeen";
+
+const text = z.string();
+
+/** What is known of a rule, whatever it judges by. */
+export const aboutRule = z.strictObject({
+  /** Kebab-case; scripts rely on it. */
+  id: text,
+  /** Row of the specification, the upstream issue, or the server that it was seen with. */
+  source: text,
+  /**
+   * What reports it before anything starts: a policy, a warning of the plan, the preflight of `up`.
+   */
+  caughtBy: text.optional(),
+  /**
+   * Worth a report, but it doesn't explain why a server fails: unknown trouble beside it is still
+   * reported.
+   */
+  aside: z.literal(true).optional(),
+  /** Explains what only looks like trouble: it is reported alone, and isn't counted. */
+  harmless: z.literal(true).optional(),
+  /** Only says what no rule before it explains, and is shown before those. */
+  fallback: z.literal(true).optional(),
+});
+
+/** One kind of trouble, and how it is told from what was seen. */
+type Rule = z.infer<typeof aboutRule> & Weighed;
+
+/** A rule that holds, and what it says here. */
+export interface Held {
+  readonly rule: Rule;
+  readonly explanation: Explanation;
+}
+
+/** Whether it looks like trouble and is none. */
+export const isHarmless = ({ rule, explanation }: Held): boolean =>
+  rule.harmless === true || explanation.harmless === true;
+
+/** Those that say why something doesn't work, and not only why probes failed. */
+export const explaining = (held: readonly Held[]): Held[] =>
+  held.filter(
+    ({ rule, explanation }) =>
+      !isHarmless({ rule, explanation }) &&
+      rule.aside !== true &&
+      rule.fallback !== true &&
+      explanation.probes === undefined,
+  );
+
+/** A rule whose code weighs what was seen. */
+export interface Weighed {
+  readonly id: string;
+  /**
+   * Pure: the same picture gives the same explanation; `undefined` where this is not the trouble.
+   * `before` has the rules that hold of those before it.
+   */
+  explain(picture: Picture, before: readonly Held[]): Explanation | undefined;
+}
+
+/** What a rule says of this machine. */
+export interface Explanation {
+  readonly cause: string;
+  /** The line, or the value that was read, that shows it. */
+  readonly evidence: string;
+  /** Changes of the stack file that fix it. */
+  readonly edits?: readonly Edit[] | undefined;
+  /** What fixes it if the stack file can't, or what else to know about the change. */
+  readonly advice?: string | undefined;
+  /** What to run next; by default what applies the changed stack file. */
+  readonly command?: string | undefined;
+  /** What to do where the plan refuses the changes. */
+  readonly otherwise?: { readonly advice: string; readonly command: string };
+  /** The line of a log that it was told by. */
+  readonly hit?: Sighting;
+  /** That line tells why a start failed. */
+  readonly failsStart?: boolean;
+  /** It looks like trouble and is none, as things are here. */
+  readonly harmless?: boolean;
+  /** What was probed, as results name it. */
+  readonly target?: string;
+  /** The failed probes that it explains, in the order of the run. */
+  readonly probes?: readonly string[];
+}
+
+/** An explanation whose evidence is what told it, unless it says otherwise. */
+export type Words = Omit<Explanation, "evidence"> & Partial<Pick<Explanation, "evidence">>;
+
+/** A line that shows a sign, the server that wrote it, and everything else that was seen. */
+export type Told = { readonly hit: Sighting; readonly server: Server; readonly picture: Picture };
+
+/** A rule that one line gives: its words are data, or made of that line. */
+export type Row = {
+  readonly id: string;
+  /** The signs that give it; the first that was seen counts. */
+  readonly when: Sign | readonly Sign[];
+  /** Where the line means something else. */
+  unless?(told: Told): boolean;
+} & (Words | { say(told: Told): Words | undefined });
+
+/**
+ * A rule over what was asked of a server; `failed` has the probes that nothing explains yet, and
+ * what is found names all that it would explain.
+ */
+export interface OfServer {
+  readonly id: string;
+  find(seen: ServerSeen): (Words & Required<Pick<Explanation, "probes">>) | undefined;
+}
+
+/** Applies a changed stack file, once the plan has been read. */
+export const APPLY = "serving plan && serving up";
+
+/** Shows what the plan says of the stack file as it is. */
+export const LOOK = "serving plan";
+
+/** Shows the links between machines and their RDMA devices. */
+export const SEE_THE_LINK =
+  "ip -brief address; grep -H . /sys/class/infiniband/*/ports/1/state /sys/class/infiniband/*/ports/1/gids/[0-7]";
+
+/** The plan's own file never has such a fault, so what runs is another one. */
+export const NOT_OUR_FILE =
+  "No setting to change: the file that the plan writes has no such entry, so the bridge runs with another file or an older one. Apply the plan and restart the bridge.";
+
+/** What to write in the stack file, as the beginning of a sentence. */
+export const toWrite = (...lines: readonly string[]): string =>
+  `Write ${lines.map((line) => `\`${line}\``).join(" and ")} in the stack file, then \`serving up\``;
+
+const signs = new Map<string, readonly Sign[]>();
+
+/** The signs that give a diagnosis. */
+export const signsOf = (id: string): readonly Sign[] => signs.get(id) ?? [];
+
+/** A rule in the one form that all are asked in. */
+export function weighed(rule: Weighed | Row | OfServer): Weighed {
+  if ("explain" in rule) return rule;
+  return "find" in rule ? toldByRequests(rule) : toldByALine(rule);
+}
+
+function toldByALine(row: Row): Weighed {
+  signs.set(row.id, [row.when].flat());
+  return {
+    id: row.id,
+    explain(picture) {
+      const hit = seen(picture, ...[row.when].flat());
+      if (hit === undefined) return undefined;
+      const told = { hit, server: serverOf(picture, hit.log), picture };
+      if (row.unless?.(told) === true) return undefined;
+      const words = "say" in row ? row.say(told) : row;
+      if (words === undefined) return undefined;
+      const failsStart = [row.when].flat().some(({ when }) => when === "start");
+      return { ...words, evidence: words.evidence ?? hit.line, hit, failsStart };
+    },
+  };
+}
+
+const toldByRequests = ({ id, find }: OfServer): Weighed => ({
+  id,
+  explain({ server, probes = [] }, before) {
+    if (server === undefined) return undefined;
+    const explained = before.flatMap(({ explanation }) => explanation.probes ?? []);
+    const failed = server.failed.filter((name) => !explained.includes(name));
+    const found = find({ ...server, failed });
+    const first = probes.find(({ name }) => name === found?.probes[0]);
+    if (found === undefined || found.probes.length === 0) return undefined;
+    const evidence = found.evidence ?? `probe ${found.probes[0]}: ${first?.detail ?? "failed"}`;
+    return { ...found, evidence, target: server.declared.name };
+  },
+});

@@ -1,0 +1,90 @@
+import type { NoAnswerReason } from "../sees/answer";
+import type { ServedModel } from "./servedModel";
+
+/** One request of a probe and what came of it, as data: rules judge by these alone. */
+export interface Exchange {
+  /** The probe that asked; "" for a question that was asked after them, to look closer. */
+  readonly probe: string;
+  readonly path: string;
+  readonly streamed: boolean;
+  /** How many tools were offered. */
+  readonly tools: number;
+  /** Whether the request switched the thinking on or off; left out where it says nothing of it. */
+  readonly thinking?: boolean;
+  readonly maxTokens?: number;
+  /** Status of the answer; left out where none came. */
+  readonly status?: number;
+  /** The server's words where the status is not 200. */
+  readonly refusal?: string;
+  /** Why no answer came. */
+  readonly noAnswer?: NoAnswerReason;
+  readonly answer?: Answered;
+}
+
+/** An answer in text or calls, whatever the API. */
+export interface Answered {
+  /** Its text and its reasoning, both cut. */
+  readonly text: string;
+  readonly reasoning: string;
+  /** What the model wrote, token by token, before any parser read it; only where it was asked. */
+  readonly written?: string;
+  /** How many calls are structured. */
+  readonly calls: number;
+  /** Why it ended, in the API's own word. */
+  readonly stop: string;
+  /** Tokens that the server counted; 0 where it says nothing of them. */
+  readonly prompt: number;
+  readonly completion: number;
+}
+
+/** What a server says of itself. */
+export interface Running {
+  readonly models?: readonly ServedModel[];
+  readonly version?: string;
+  /** Whether it keeps prefixes, by its metrics. */
+  readonly prefixCaching?: boolean;
+  /** What its container was started with, where it is ours. */
+  readonly argv?: readonly string[];
+  /** How its container differs from the stack file in image, arguments and variables. */
+  readonly differs?: readonly string[];
+}
+
+/** What the stack file says of a server. */
+export interface ServerAsDeclared {
+  readonly name: string;
+  /** Its place in the stack file, `machines.dgx.inferenceServers.b`. */
+  readonly place: string;
+  readonly model: string;
+  /** Names that it answers to, the canonical one first. */
+  readonly names: readonly string[];
+  readonly thinking: boolean;
+  readonly maxModelLen: number;
+  readonly toolParser: string | null;
+  readonly reasoningParser: string | null;
+  readonly prefixCaching: boolean;
+  /** The version that it records. */
+  readonly vllm?: string;
+  /** What it is started with. */
+  readonly argv: readonly string[];
+  /** Whether a container of ours runs it. */
+  readonly ours: boolean;
+}
+
+/** Everything that is known of a server once its probes have run. */
+export interface ServerSeen {
+  readonly declared: ServerAsDeclared;
+  readonly running: Running;
+  /** The probes that failed, in the order of the run. */
+  readonly failed: readonly string[];
+  readonly exchanges: readonly Exchange[];
+}
+
+/** The failed probes with a request of which this is true. */
+export const failedWith = (
+  { failed, exchanges }: Pick<ServerSeen, "failed" | "exchanges">,
+  is: (exchange: Exchange) => boolean,
+): string[] => failed.filter((name) => exchanges.some((each) => each.probe === name && is(each)));
+
+/** Requests that were asked after the probes, to look closer. */
+export const followUps = ({ exchanges }: ServerSeen, path: string): Exchange[] =>
+  exchanges.filter((each) => each.probe === "" && each.path === path);

@@ -1,0 +1,123 @@
+import { basename } from "node:path";
+import { startedAgain } from "../../../machines/docker/containers";
+import type { LastWord, LogReading } from "../../sees/log/scanLog";
+import { READY } from "../../sees/log/sign";
+import { isHealthy, type Picture, serverOf, stateOf } from "../picture";
+import { APPLY, type Explanation, explaining, type Held, type Weighed } from "../rule";
+import { argumentsIn, linesOfStack, ofMissingPath } from "./pointed";
+
+/** Characters of a message that are shown as the cause, and of one that is added to it. */
+const SHOWN = 400;
+const SHOWN_MORE = 160;
+
+/** Sentences of a message that say what to do instead. */
+const ADVISES =
+  /\b(?:valid (?:options|values|choices)|[Mm]ust be|[Ee]xpected|[Ss]upported|[Cc]ho(?:o|)se from|should be|[Pp]lease|[Tt]ry|[Cc]onsider|Use|Run|Install|[Mm]ake sure|[Ii]ncrease|[Dd]ecrease|[Ss]et)\b/;
+
+/** What argparse would take instead. */
+const CHOICES = /\(choose from .*\)/;
+
+/** A message that says next to nothing: the code that raised it says more. */
+const SAYS_LITTLE = 60;
+
+/** Lines around what was raised that may tell more of it. */
+const [BEFORE, BEHIND] = [200, 50];
+
+/** What a program said itself, where no known line explains it. */
+export const engineSaid: Weighed = {
+  id: "engine-said",
+  explain(picture, before) {
+    const log = picture.logs.find((each) => endOf(picture, each) !== undefined);
+    const raised = log && endOf(picture, log);
+    const isExplained = explaining(before).some((each) => explainsTheEnd(picture, each));
+    return raised && !isExplained ? explained(picture, log, raised) : undefined;
+  },
+};
+
+/** Whether a rule tells why the program ended, and not only what else it logged. */
+function explainsTheEnd(picture: Picture, { explanation: { hit, failsStart } }: Held): boolean {
+  const end = hit && endOf(picture, hit.log);
+  if (hit === undefined || end === undefined || failsStart === true) return true;
+  return (
+    hit.lineNumber >= end.firstLineNumber - BEFORE && hit.firstLineNumber <= end.lineNumber + BEHIND
+  );
+}
+
+/** What ended the program of a log; `undefined` where it goes on, or doesn't say. */
+function endOf(picture: Picture, log: LogReading): LastWord | undefined {
+  const { raised, kind, hits } = log;
+  if (raised === undefined || kind === "kernel" || kind === "probes") return undefined;
+  if (raised.afterServing) return raised;
+  if (isHealthy(picture, log)) return undefined;
+  // An error that was only logged ends a program that never came up.
+  return raised.isEnd || !hits.has(READY) ? raised : undefined;
+}
+
+function explained(picture: Picture, log: LogReading, raised: LastWord): Explanation {
+  const server = serverOf(picture, log);
+  const { said, name, first = "", at = "", argument } = raised;
+  const sentences = said.split(/(?<=[.!?]) (?=["'`]?[A-Z])/);
+  const advised = sentences.slice(1).filter((each) => ADVISES.test(each));
+  const told = sentences.filter((each) => !advised.includes(each)).join(" ");
+  // What else would be valid names no setting that is wrong.
+  // An address that can't be bound to is that of `--host`, whose name no frame has.
+  const bound = /\bsock\.bind\(/.test(at) ? "--host" : undefined;
+  const about = said.length < SAYS_LITTLE ? (argument ?? bound) : undefined;
+  // Docker names an option where it took that for the program.
+  const words =
+    raised.by === "docker"
+      ? told.replace(/--[\w-]+/g, "")
+      : [told.replace(CHOICES, ""), first, at, about].join("\n");
+  const inFile = picture.stack === undefined ? [] : linesOfStack(words, server, picture.stack);
+  const missing = ofMissingPath(words, server, picture.stack);
+  const advice = [
+    missing ?? (advised.length === 0 ? "" : `It says: ${cut(advised.join(" "), SHOWN)}`),
+    picture.stack === undefined || inFile.length === 0
+      ? startedWith(log, words)
+      : `In ${basename(picture.stack.file)}: ${inFile.join("; ")}.`,
+  ].filter((each) => each !== "");
+  // A name without words says nothing; the code that raised it does.
+  const shown = said === name && at !== "" ? `${name} in ${at}` : cut(told, SHOWN);
+  const rooted = first === "" ? "" : ` (first: ${cut(first, SHOWN_MORE)})`;
+  return {
+    cause: `${whoEnded(raised)}: ${shown.replace(/[.:,;\s]+$/, "")}${rooted}.${againText(picture, log, raised)}`,
+    evidence: [
+      cut(raised.line, SHOWN),
+      ...(at !== "" && said.length < SAYS_LITTLE ? [`raised in ${at}`] : []),
+    ].join(" | "),
+    advice: advice.length > 0 ? advice.join(" ") : placeToLook(raised),
+    command: inFile.length > 0 ? APPLY : `docker logs --tail 200 ${server.container} 2>&1 | less`,
+  };
+}
+
+function whoEnded({ by, isEnd, hadServed, afterServing }: LastWord): string {
+  if (by === "docker") return "The container can't be started";
+  if (!isEnd) return "The server did not come up. It logged last";
+  return hadServed || afterServing === true ? "vLLM served, then ended" : "vLLM ended";
+}
+
+/** How often it was started since, by Docker's own count where that was read. */
+export function againText(
+  picture: Picture,
+  { container, starts = 1 }: LogReading,
+  { afterServing }: Pick<LastWord, "afterServing">,
+): string {
+  const { restartCount = 0 } = (container && stateOf(picture, container)) || {};
+  if (restartCount > 0) return ` ${startedAgain(restartCount)}.`;
+  return afterServing === true && starts > 1 ? " It has been started again since." : "";
+}
+
+function startedWith(log: LogReading, words: string): string {
+  const given = argumentsIn(words, log);
+  return given.length === 0 ? "" : `It was started with ${given.join(", ")}.`;
+}
+
+function placeToLook({ process, lineNumber, at }: LastWord): string {
+  const by = process === "" ? "" : ` of ${process}`;
+  const raisedAt = at === undefined ? "" : `; it was raised in ${at}`;
+  return `Look at line ${lineNumber}${by} and at what comes before it in the log${raisedAt}.`;
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most).replace(/\s\S*$/, "")} ...`;
+}

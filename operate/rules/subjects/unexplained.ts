@@ -1,0 +1,84 @@
+import { shellWord } from "../../../faults/shellWords";
+import type { ContainerState } from "../../../machines/docker/containers";
+import type { LogReading } from "../../sees/log/scanLog";
+import { RAISED, READY, TROUBLE } from "../../sees/log/sign";
+import { endedBadly } from "../../sees/onRequest";
+import { isHealthy, isOnRequest, type Picture, plannedStates, type Sighting } from "../picture";
+import { explaining, isHarmless, type Weighed } from "../rule";
+import { engineSaid } from "./engineSaid";
+import { stateLine } from "./killed";
+
+/** What a person needs who looks further. */
+const COLLECT =
+  "Collect and look: `docker logs CONTAINER > server.log 2>&1`, `docker inspect CONTAINER`, /proc/meminfo, `sudo journalctl --dmesg`, `serving plan --format json`, `serving status --versions`. Run `serving doctor --log server.log ...` on them, or take them to the project's or vLLM's issues. Keys are redacted here, not in your copies.";
+
+/** What is said where no rule explains the trouble. */
+export const unexplained: readonly Weighed[] = [
+  engineSaid,
+  {
+    id: "probe-failed",
+    // The probes themselves say how to fix it.
+    explain({ probes = [] }, before) {
+      const failed = probes.filter(({ status }) => status === "fail");
+      const names = failed.map(({ name }) => name);
+      if (failed.length === 0 || explaining(before).length > 0) return undefined;
+      // The first probe that a cause explains says it, the others only point there.
+      const ids = failed.map(({ cause }) => cause);
+      const said = failed.filter(
+        ({ cause }, at) => cause === undefined || ids.indexOf(cause) === at,
+      );
+      return {
+        cause:
+          failed.length === 1
+            ? `\`serving verify\` fails in its probe ${names[0]}.`
+            : `\`serving verify\` fails in ${failed.length} of its probes.`,
+        evidence: failed.map(({ name, detail }) => `probe ${name}: ${detail}`).join(" | "),
+        advice: [...new Set(said.map(({ fix }) => fix))].filter(Boolean).join("\n") || undefined,
+        command: `serving verify --only ${shellWord(names.join(","))}`,
+      };
+    },
+  },
+  {
+    id: "unknown",
+    // A server that died or never came up, or a log that ends in an error.
+    explain(picture, before) {
+      const isSaid = before.some(({ rule }) => rule.id === engineSaid.id);
+      if (isSaid || explaining(before).length > 0) return undefined;
+      const dead = plannedStates(picture)
+        .filter((each) => !wasStopped(picture, each))
+        .find(
+          ({ status, exitCode, health }) =>
+            ["restarting", "dead"].includes(status) ||
+            health === "unhealthy" ||
+            (status === "exited" && exitCode !== 0),
+        );
+      const error = picture.logs
+        .filter((log) => log.kind !== "kernel" && log.kind !== "probes" && !isHealthy(picture, log))
+        .map(lastError)
+        .find((hit) => hit !== undefined);
+      if (dead === undefined && error === undefined) return undefined;
+      const evidence = [
+        ...(dead === undefined ? [] : [stateLine(dead)]),
+        ...(error === undefined ? [] : [error.line]),
+      ].join(" | ");
+      if (before.some((each) => !isHarmless(each) && each.explanation.evidence === evidence))
+        return undefined;
+      return {
+        cause: "Something is wrong, but doctor doesn't recognise it.",
+        evidence,
+        advice: COLLECT,
+        command: `docker logs --tail 200 ${dead?.name ?? "CONTAINER"} 2>&1 | less`,
+      };
+    },
+  },
+];
+
+/** Whether a container starts on request, and was only stopped. */
+const wasStopped = (picture: Picture, state: ContainerState): boolean =>
+  isOnRequest(picture, state.name) && state.status === "exited" && !endedBadly(state);
+
+/** The last error of a log that shows no server that came up: one that serves survived its errors. */
+function lastError(log: LogReading): Sighting | undefined {
+  const hit = log.hits.get(RAISED) ?? log.hits.get(TROUBLE);
+  return hit === undefined || log.hits.has(READY) ? undefined : { ...hit, log };
+}
