@@ -95,12 +95,20 @@ export interface Stack {
 /** What a probe of `serving verify` found. */
 export interface ProbeSeen {
   readonly name: string;
+  /** What was probed: a container's name, or words such as `instance A`. */
+  readonly target?: string;
   readonly status: "pass" | "fail" | "skip";
+  /** What was seen, in a sentence, figures included. */
   readonly detail: string;
   readonly fix: string;
   /** Id of the rule that explains its failure, where one does. */
   readonly cause?: string;
+  /** What that rule says, at the first probe that it explains. */
+  readonly why?: Why;
 }
+
+/** What a rule says of failed probes. */
+export type Why = Readonly<Record<"cause" | "advice" | "command", string>>;
 
 /** A sign that was seen, and the log that it was seen in. */
 export type Sighting = Hit & { readonly log: LogReading };

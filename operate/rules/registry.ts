@@ -5,14 +5,13 @@ import { valueAt, valueBy } from "../../faults/schemaFaults";
 import { readYamlFile } from "../../faults/yamlDocument";
 import { gateLine } from "../sees/gateLines";
 import { sign } from "../sees/log/sign";
-import { firstGroup, seen } from "./picture";
+import { firstGroup } from "./picture";
 import {
   aboutRule,
   NOT_OUR_FILE,
   type OfServer,
   type Row,
   SEE_THE_LINK,
-  signsOf,
   type Told,
   type Weighed,
   weighed,
@@ -62,8 +61,6 @@ const line = words.extend({
   pattern: text.optional(),
   /** The start gate says it: `pattern` is what comes behind its name. */
   gate: z.literal(true).optional(),
-  /** Ids of troubles whose own lines explain this one. */
-  unless: z.array(text).default([]),
   /** A start failed: that is over once a later one succeeded. */
   failsStart: z.literal(true).optional(),
   /**
@@ -116,15 +113,11 @@ export const RULES = known.map((about) => {
   return { ...about, ...weighed(rule) };
 });
 
-function rowOf(
-  id: string,
-  { texts, pattern, gate, failsStart, unless, cases, ...shared }: Line,
-): Row {
+function rowOf(id: string, { texts, pattern, gate, failsStart, cases, ...shared }: Line): Row {
   const shown = pattern === undefined ? undefined : gate ? gateLine(pattern) : new RegExp(pattern);
   return {
     id,
     when: failsStart ? sign(texts, shown, { when: "start", notWarned: true }) : sign(texts, shown),
-    unless: ({ picture }) => seen(picture, ...unless.flatMap(signsOf)) !== undefined,
     say(told) {
       const valueNamed = (name: string) => valueAt(namesOf(told), name.split("."));
       const filled = (text: string) =>

@@ -7,7 +7,7 @@ import { forStack } from "../stack/typed";
 import { applyEdits, type Edit, unifiedDiff } from "../stackEdit/applyEdits";
 import type { Picture, Stack } from "./picture";
 import { RULES } from "./registry";
-import { APPLY, type Explanation, type Held, isHarmless, LOOK } from "./rule";
+import { APPLY, type Explanation, explaining, type Held, isHarmless, LOOK } from "./rule";
 import { tryOut } from "./tryOut";
 
 /** One trouble, or something that looks like one. */
@@ -46,8 +46,9 @@ export type Cause = Diagnosis & Required<Pick<Diagnosis, "target" | "probes">>;
 export function reportsOf(picture: Picture, chosen: StackFileOptions = {}): Diagnosis[] {
   const held = heldIn(picture);
   const troubles = held.filter((each) => !isHarmless(each));
-  const isFallback = ({ rule }: Held) => rule.fallback === true;
-  const all = [...troubles.filter(isFallback), ...troubles.filter((each) => !isFallback(each))];
+  const rank = ({ rule, explanation }: Held) =>
+    explanation.probes !== undefined ? 0 : rule.fallback === true ? 1 : 2;
+  const all = [...troubles].sort((x, y) => rank(x) - rank(y));
   // What is harmless would only hide what is not.
   return (all.length > 0 ? all : held).map((each) => reportOf(picture, each, chosen));
 }
@@ -59,12 +60,23 @@ export const causesOf = (picture: Picture): Cause[] =>
     .filter((each): each is Cause => each.target !== undefined && each.probes !== undefined);
 
 function heldIn(picture: Picture): Held[] {
-  const held: Held[] = [];
+  let held: Held[] = [];
   for (const rule of RULES) {
-    const explanation = rule.explain(picture, held);
-    if (explanation !== undefined) held.push({ rule, explanation });
+    const found = [rule.explain(picture, held) ?? []].flat();
+    const all = [...held, ...found.map((explanation) => ({ rule, explanation }))];
+    held = all.filter((each) => !all.some((other) => hides(other, each)));
   }
   return held;
+}
+
+/** Whether a rule holds only because of another one. */
+function hides(other: Held, { rule, explanation }: Held): boolean {
+  const [one, two] = [other.explanation, explanation].map(
+    ({ target, hit }) => target ?? hit?.log.container,
+  );
+  const isElsewhere = one !== undefined && two !== undefined && one !== two;
+  if (rule.vague === true && explaining([other]).length > 0) return true;
+  return other.rule.explains.includes(rule.id) && !isElsewhere;
 }
 
 function reportOf({ stack }: Picture, held: Held, chosen: StackFileOptions = {}): Diagnosis {

@@ -21,6 +21,10 @@ export const aboutRule = z.strictObject({
    * reported.
    */
   aside: z.literal(true).optional(),
+  /** Ids of rules that hold because of this trouble: beside it they are not reported. */
+  explains: z.array(text).default([]),
+  /** It only says where to look: it isn't reported beside one that says why something fails. */
+  vague: z.literal(true).optional(),
   /** Explains what only looks like trouble: it is reported alone, and isn't counted. */
   harmless: z.literal(true).optional(),
   /** Only says what no rule before it explains, and is shown before those. */
@@ -54,10 +58,13 @@ export const explaining = (held: readonly Held[]): Held[] =>
 export interface Weighed {
   readonly id: string;
   /**
-   * Pure: the same picture gives the same explanation; `undefined` where this is not the trouble.
-   * `before` has the rules that hold of those before it.
+   * Pure: the same picture gives the same explanation, or one for each target; `undefined` where
+   * this is not the trouble. `before` has the rules that hold of those before it.
    */
-  explain(picture: Picture, before: readonly Held[]): Explanation | undefined;
+  explain(
+    picture: Picture,
+    before: readonly Held[],
+  ): Explanation | readonly Explanation[] | undefined;
 }
 
 /** What a rule says of this machine. */
@@ -80,7 +87,7 @@ export interface Explanation {
   /** It looks like trouble and is none, as things are here. */
   readonly harmless?: boolean;
   /** What was probed, as results name it. */
-  readonly target?: string;
+  readonly target?: string | undefined;
   /** The failed probes that it explains, in the order of the run. */
   readonly probes?: readonly string[];
 }
@@ -107,6 +114,8 @@ export type Row = {
 export interface OfServer {
   readonly id: string;
   find(seen: ServerSeen): (Words & Required<Pick<Explanation, "probes">>) | undefined;
+  /** What shows it in a log, where no probe did. */
+  byLog?(picture: Picture): Explanation | undefined;
 }
 
 /** Applies a changed stack file, once the plan has been read. */
@@ -127,19 +136,13 @@ export const NOT_OUR_FILE =
 export const toWrite = (...lines: readonly string[]): string =>
   `Write ${lines.map((line) => `\`${line}\``).join(" and ")} in the stack file, then \`serving up\``;
 
-const signs = new Map<string, readonly Sign[]>();
-
-/** The signs that give a diagnosis. */
-export const signsOf = (id: string): readonly Sign[] => signs.get(id) ?? [];
-
 /** A rule in the one form that all are asked in. */
 export function weighed(rule: Weighed | Row | OfServer): Weighed {
-  if ("explain" in rule) return rule;
-  return "find" in rule ? toldByRequests(rule) : toldByALine(rule);
+  if ("find" in rule) return toldByRequests(rule);
+  return "when" in rule ? toldByALine(rule) : rule;
 }
 
 function toldByALine(row: Row): Weighed {
-  signs.set(row.id, [row.when].flat());
   return {
     id: row.id,
     explain(picture) {
@@ -155,16 +158,24 @@ function toldByALine(row: Row): Weighed {
   };
 }
 
-const toldByRequests = ({ id, find }: OfServer): Weighed => ({
+const toldByRequests = ({ id, find, byLog }: OfServer): Weighed => ({
   id,
-  explain({ server, probes = [] }, before) {
-    if (server === undefined) return undefined;
+  explain(picture, before) {
+    const { server, probes = [] } = picture;
+    const evidenceOf = (name = "") =>
+      `probe ${name}: ${probes.find((each) => each.name === name)?.detail ?? "failed"}`;
+    if (server === undefined) {
+      const own = probes.filter(({ status, cause }) => status === "fail" && cause === id);
+      const found = own.flatMap(({ name, target, why }) => {
+        const explained = own.filter((each) => each.target === target).map((each) => each.name);
+        return why ? { ...why, evidence: evidenceOf(name), target, probes: explained } : [];
+      });
+      return found.length > 0 ? found : byLog?.(picture);
+    }
     const explained = before.flatMap(({ explanation }) => explanation.probes ?? []);
     const failed = server.failed.filter((name) => !explained.includes(name));
     const found = find({ ...server, failed });
-    const first = probes.find(({ name }) => name === found?.probes[0]);
     if (found === undefined || found.probes.length === 0) return undefined;
-    const evidence = found.evidence ?? `probe ${found.probes[0]}: ${first?.detail ?? "failed"}`;
-    return { ...found, evidence, target: server.declared.name };
+    return { evidence: evidenceOf(found.probes[0]), ...found, target: server.declared.name };
   },
 });

@@ -9,13 +9,19 @@ import { keptText } from "../../faults/textFile";
 import { type System, systemSchema } from "../sees/system";
 import type { ProbeResult } from "./probe";
 
-const keptResult = z.object({
+/** A result of a probe, as it is kept and printed. */
+export const probeResult = z.object({
   name: z.string().min(1),
-  target: z.string().min(1),
+  target: z.string().exactOptional(),
   status: z.enum(["pass", "fail", "skip"]),
   detail: z.string().catch(""),
   fix: z.string().catch(""),
   cause: z.string().exactOptional(),
+  why: z.object({ cause: z.string(), advice: z.string(), command: z.string() }).exactOptional(),
+});
+
+const keptResult = probeResult.extend({
+  target: z.string().min(1),
   at: z.string().refine((at) => !Number.isNaN(Date.parse(at))),
 });
 

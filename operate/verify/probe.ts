@@ -1,7 +1,7 @@
-export type Status = "pass" | "fail" | "skip";
+import type { ProbeSeen } from "../rules/picture";
 
 export interface Verdict {
-  readonly status: Status;
+  readonly status: ProbeSeen["status"];
   /** What was seen, in a sentence, figures included. */
   readonly detail: string;
   /**
@@ -17,14 +17,9 @@ export interface Verdict {
 }
 
 /** A probe's verdict with the names that scripts look for. */
-export interface ProbeResult extends Pick<Verdict, "status" | "detail" | "figure"> {
-  readonly name: string;
-  /** What was probed: a container's name, or words such as `instance A`. */
+export interface ProbeResult extends ProbeSeen, Pick<Verdict, "figure"> {
   readonly target: string;
-  readonly fix: string;
   readonly seconds: number;
-  /** Id of the cause that explains its failure, where one does. */
-  readonly cause?: string;
 }
 
 /**

@@ -12,6 +12,7 @@ import { SIGNS } from "../../rules/registry";
 import { decoderOf, type LogReading, scanLog } from "../../sees/log/scanLog";
 import { scanProgram } from "../../sees/log/scanProgram";
 import { lastStartIn } from "../../sees/log/starts";
+import { probeResult } from "../../verify/lastVerify";
 
 /** Files that a user gives, so that a machine can be helped from afar. */
 export interface GivenFiles extends Readonly<Partial<Record<(typeof GIVEN)[number], string>>> {
@@ -162,11 +163,7 @@ function readProbes(file: string): ProbeSeen[] {
       file,
       "has no list `probes`; expected what `serving verify --format json` prints",
     );
-  return objectsIn(probes).flatMap(({ name, status, detail, fix, cause }): ProbeSeen[] => {
-    if (status !== "pass" && status !== "fail" && status !== "skip") return [];
-    const said = { name: String(name), detail: String(detail ?? ""), fix: String(fix ?? "") };
-    return [{ ...said, status, ...(typeof cause === "string" ? { cause } : {}) }];
-  });
+  return objectsIn(probes).flatMap((each) => probeResult.safeParse(each).data ?? []);
 }
 
 /** A copy of a program's output, however it was saved: PowerShell writes UTF-16. */

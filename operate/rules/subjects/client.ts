@@ -33,8 +33,20 @@ const TIERS = new Set<string>(MESSAGES_CLIENT.modelVariables);
 const AGAIN_AND_AGAIN = 3;
 
 /** Somebody may ask a server that serves for anything; a client asks again and again. */
-const isOneTry = ({ hit }: { readonly hit: Sighting }): boolean =>
+export const isOneTry = ({ hit }: { readonly hit: Sighting }): boolean =>
   hit.log.hits.has(READY) && hit.count < AGAIN_AND_AGAIN;
+
+/**
+ * vLLM renderers/params.py. It stops counting a prompt that is far too long (`at least`), or counts
+ * only its characters: such a figure is of no use.
+ */
+export const TOO_LONG = sign(
+  ["maximum context length is", "cannot be greater than max_model_len="],
+  /maximum context length is ([\d,]+) tokens\.(?: However, you requested ([\d,]+) output tokens and your prompt contains ([\d,]+) input tokens)?|tokens=[\d,]+ cannot be greater than max_model_len=(?:max_total_tokens=)?([\d,]+)/,
+);
+
+/** The window of the server that refuses a request as too long. */
+export const windowIn = (hit: Sighting): number => numberOf(hit, 0) || numberOf(hit, 3);
 
 /** A window is raised in steps of this many tokens. */
 const WINDOW_STEP = 1024;
@@ -100,16 +112,11 @@ export const client: readonly (Weighed | Row)[] = [
   },
   {
     id: "window-exceeded",
-    // vLLM renderers/params.py. It stops counting a prompt that is far too long (`at least`), or
-    // counts only its characters: such a figure is of no use.
-    when: sign(
-      ["maximum context length is", "cannot be greater than max_model_len="],
-      /maximum context length is ([\d,]+) tokens\.(?: However, you requested ([\d,]+) output tokens and your prompt contains ([\d,]+) input tokens)?|tokens=[\d,]+ cannot be greater than max_model_len=(?:max_total_tokens=)?([\d,]+)/,
-    ),
+    when: TOO_LONG,
     unless: isOneTry,
     say({ picture, hit, server }) {
       const [output, prompt] = [numberOf(hit, 1), numberOf(hit, 2)];
-      const window = numberOf(hit, 0) || numberOf(hit, 3);
+      const window = windowIn(hit);
       const cause = `The prompt and the requested output together exceed the window of ${window} tokens, so vLLM refuses the request.`;
       if (output === 0 || prompt === 0)
         return {

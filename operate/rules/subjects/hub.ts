@@ -1,7 +1,7 @@
 import type { LogReading } from "../../sees/log/scanLog";
 import { startSign } from "../../sees/log/sign";
 import { seen } from "../picture";
-import { APPLY, type Row, signsOf, type Told } from "../rule";
+import { APPLY, type Row, type Told } from "../rule";
 import { argumentsOf } from "./pointed";
 
 /** What a server ends of that got no file from the hub. */
@@ -25,20 +25,14 @@ const furtherModels = (log: LogReading): readonly string[] =>
 /** What huggingface_hub logs of a request that got no answer. */
 const THROWN = startSign("thrown while requesting", /'([^']{3,200})' thrown while requesting/);
 
-/** What says better why nothing came of the hub. */
-const BETTER_KNOWN = [
-  "gated-model",
-  "hub-model-absent",
-  "hub-busy",
-  "hub-out-of-service",
-  "hub-certificate",
-];
+const BUSY = startSign(["429 Client Error", "HTTP Error 429", "Rate limited. Waiting"]);
+const OUT_OF_SERVICE = startSign("HTTP Error 5", /HTTP Error (5\d\d) thrown while requesting/);
 
 /** The hub that models are fetched from. */
 export const hub: readonly Row[] = [
   {
     id: "hub-busy",
-    when: startSign(["429 Client Error", "HTTP Error 429", "Rate limited. Waiting"]),
+    when: BUSY,
     unless: endedOtherwise,
     say({ server }) {
       const cause =
@@ -64,7 +58,7 @@ export const hub: readonly Row[] = [
       ["huggingface.co", "LocalEntryNotFoundError", "OfflineModeIsEnabled"],
       /couldn't connect to 'https:\/\/huggingface\.co'|LocalEntryNotFoundError|OfflineModeIsEnabled/,
     ),
-    unless: ({ picture }) => seen(picture, ...BETTER_KNOWN.flatMap(signsOf)) !== undefined,
+    unless: ({ picture }) => seen(picture, BUSY, OUT_OF_SERVICE) !== undefined,
     say({ hit: { log }, server, picture }) {
       const others = furtherModels(log);
       const thrown = seen(picture, THROWN)?.groups[0];
@@ -80,7 +74,7 @@ export const hub: readonly Row[] = [
   },
   {
     id: "hub-out-of-service",
-    when: startSign("HTTP Error 5", /HTTP Error (5\d\d) thrown while requesting/),
+    when: OUT_OF_SERVICE,
     unless: endedOtherwise,
     say: ({ hit: { groups } }) => ({
       cause: `The hub, or a proxy in front of it, is out of service (status ${groups[0]}), and the cache lacks a file of the model.`,

@@ -1,10 +1,15 @@
 import { isCutOff } from "../answers";
+import { seen, serverOf } from "../picture";
 import type { OfServer } from "../rule";
 import { otherModel } from "../servedModel";
 import { type Exchange, failedWith } from "../serverSeen";
 import { APPLY_STACK_FILE, alreadyDeclared, optionOtherwise, serverSetting } from "./asPlanned";
+import { isOneTry, TOO_LONG, windowIn } from "./client";
 
 const NAME_PROBES = ["models", "alias", "unknown-tier"];
+
+const windowText = (window: number, declared: number): string =>
+  `The server runs with a window of ${window} tokens, but the stack file says ${declared}.`;
 
 export const identity: readonly OfServer[] = [
   /** Another model behind the same names: whatever fails may be its own way. */
@@ -58,8 +63,17 @@ export const identity: readonly OfServer[] = [
   /** Another window than the declared one: requests that fit the declared one are refused or cut. */
   {
     id: "other-window",
-    find(seen) {
-      const { declared, running, failed } = seen;
+    byLog(picture) {
+      const hit = seen(picture, TOO_LONG);
+      const { settings } = serverOf(picture, hit?.log);
+      if (hit === undefined || settings === undefined || picture.stackIsAGuess) return undefined;
+      const [window, declared] = [windowIn(hit), settings.maxModelLen];
+      if (window >= declared || isOneTry({ hit })) return undefined;
+      const cause = windowText(window, declared);
+      return { cause, evidence: hit.line, advice: APPLY_STACK_FILE, hit };
+    },
+    find(server) {
+      const { declared, running, failed } = server;
       const own = running.models?.filter(({ parent }) => parent === undefined);
       const window = own?.find((each) => each.window !== declared.maxModelLen)?.window;
       if (window === undefined) return undefined;
@@ -68,13 +82,13 @@ export const identity: readonly OfServer[] = [
         (answer !== undefined &&
           isCutOff(answer.stop) &&
           answer.prompt + answer.completion >= window - 1);
-      const cut = failedWith(seen, tooLong);
+      const cut = failedWith(server, tooLong);
       return {
-        cause: `The server runs with a window of ${window} tokens, but the stack file says ${declared.maxModelLen}.`,
+        cause: windowText(window, declared.maxModelLen),
         advice: alreadyDeclared(
-          seen,
+          server,
           "max-model-len",
-          `${serverSetting(seen, "maxModelLen")}: ${declared.maxModelLen}`,
+          `${serverSetting(server, "maxModelLen")}: ${declared.maxModelLen}`,
         ),
         probes: failed.filter(
           (name) => ["max-model-len", "kv-cache"].includes(name) || cut.includes(name),

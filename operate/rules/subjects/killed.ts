@@ -20,7 +20,7 @@ import {
   serverOf,
   stateOf,
 } from "../picture";
-import { type Row, signsOf, type Weighed } from "../rule";
+import type { Row, Weighed } from "../rule";
 import { againText } from "./engineSaid";
 import { lowerShare } from "./memory";
 
@@ -239,8 +239,7 @@ export const killings: readonly (Weighed | Row)[] = [
       if (
         cameUpAfter(hit) ||
         failedAfter(hit) ||
-        seen(picture, COMPILER_KILLED, START_EXITED_137, ...signsOf("engine-ready-timeout")) !==
-          undefined ||
+        seen(picture, COMPILER_KILLED, START_EXITED_137) !== undefined ||
         (state !== undefined && state.status !== "running")
       )
         return undefined;

@@ -13,7 +13,7 @@ import {
   seen,
   serverOf,
 } from "../picture";
-import { APPLY, type Row, signsOf, type Weighed } from "../rule";
+import { APPLY, type Row, type Weighed } from "../rule";
 
 /** torch's words; the newer class name says the same. */
 const CUDA_OOM = startSign(
@@ -188,8 +188,7 @@ export const memory: readonly (Weighed | Row)[] = [
     say({ hit }) {
       const { hits } = hit.log;
       const opened = (hits.get(OPENS)?.lineNumber ?? 0) > hit.lineNumber;
-      if (opened || [AT_THE_FLOOR, ...signsOf("start-gate-closed")].some((sign) => hits.has(sign)))
-        return undefined;
+      if (opened) return undefined;
       const [words = ""] = hit.groups;
       return {
         cause: `The server isn't started yet; its start gate says: ${words}.`,

@@ -19,7 +19,14 @@ export const unexplained: readonly Weighed[] = [
     id: "probe-failed",
     // The probes themselves say how to fix it.
     explain({ probes = [] }, before) {
-      const failed = probes.filter(({ status }) => status === "fail");
+      const failed = probes.filter(
+        ({ status, name, target }) =>
+          status === "fail" &&
+          !before.some(
+            ({ explanation }) =>
+              explanation.target === target && explanation.probes?.includes(name),
+          ),
+      );
       const names = failed.map(({ name }) => name);
       if (failed.length === 0 || explaining(before).length > 0) return undefined;
       // The first probe that a cause explains says it, the others only point there.

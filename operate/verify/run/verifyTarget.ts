@@ -73,12 +73,12 @@ export async function verifyTarget(
 
 /** The first probe that a cause explains says what to do, the others name that probe. */
 function explained(probe: ProbeResult, causes: readonly Cause[]): ProbeResult {
-  const cause = causes.find(({ probes }) => probes.includes(probe.name));
-  if (cause === undefined) return probe;
-  const [first] = cause.probes;
-  const fix =
-    probe.name === first ? `${cause.cause} ${cause.advice}` : `See ${first}: it has the cause.`;
-  return { ...probe, fix, cause: cause.id };
+  const found = causes.find(({ probes }) => probes.includes(probe.name));
+  if (found === undefined) return probe;
+  const { id, cause, advice, command, probes } = found;
+  return probe.name === probes[0]
+    ? { ...probe, fix: `${cause} ${advice}`, cause: id, why: { cause, advice, command } }
+    : { ...probe, fix: `See ${probes[0]}: it has the cause.`, cause: id };
 }
 
 async function probeAll(

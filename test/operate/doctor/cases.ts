@@ -775,11 +775,22 @@ export const cases: readonly MatrixCase[] = [
     ...own("window-exceeded", "at least 32769 input tokens", { change: "Raise `maxModelLen`" }),
     name: "window-exceeded by a prompt that was not counted to its end",
     files: { log: "window-exceeded-at-least.log" },
+    text: withServer(["maxModelLen", 32768]),
   },
   {
     ...own("window-exceeded", "contains 1310778 characters", { change: "Raise `maxModelLen`" }),
     name: "window-exceeded by a prompt whose characters alone were counted",
     files: { log: "window-exceeded-characters.log" },
+    text: withServer(["maxModelLen", 65536]),
+  },
+  {
+    ...own("other-window", "maximum context length is 65536 tokens", {
+      cause: "The server runs with a window of 65536 tokens, but the stack file says 262144.",
+      change: "Apply the stack file: `serving up`.",
+    }),
+    name: "other-window: a window that is smaller than the declared one isn't to be raised",
+    files: { log: "window-exceeded-characters.log" },
+    needsStack: true,
   },
   own("window-exceeded", "262144 tokens", {
     edits: [[`${B}.maxModelLen`, 272384]],

@@ -247,7 +247,7 @@ describe("serving doctor, from afar", () => {
     const without = probes.map(({ name, status, detail, fix }) => ({ name, status, detail, fix }));
     const older = file("v4.json", JSON.stringify({ probes: without }));
     const before = await runServing(["doctor", "--file", STACK, "--verify", older, ...json]);
-    expect(JSON.parse(before.out).diagnoses).toMatchObject([{ id: "window-exceeded" }]);
+    expect(JSON.parse(before.out).diagnoses).toMatchObject([{ id: "other-window" }]);
   });
 
   it("prints no secret, whether the log, the stack file or a probe holds it", async () => {

@@ -59,6 +59,13 @@ describe("what a run found", () => {
       expect(statSync(join(place, file)).mode & 0o777).toBe(0o600);
   });
 
+  it("is kept with what explains it, for doctor", async () => {
+    const env = { XDG_STATE_HOME: folder() };
+    const why = { cause: "It is another.", advice: "Apply it.", command: "serving up" };
+    await keepVerify(VERIFIED, [{ ...result("chat", "fail"), cause: "other-model", why }], env);
+    expect(await lastVerify(VERIFIED, env)).toMatchObject([{ cause: "other-model", why }]);
+  });
+
   it.each([
     ["no home", {}],
     ["a home that nobody may write to", { HOME: "/dev/null" }],
