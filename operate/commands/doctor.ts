@@ -6,10 +6,10 @@ import { refusalIn, WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { type Format, say } from "../../commandLine/output";
 import { canAsk, oneOf, saysYes } from "../../commandLine/saysYes";
+import { type MachinePlan, serversOn } from "../../components/plan";
 import { defined } from "../../faults/defined";
 import { type Fault, FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { isHere } from "../../machines/address";
-import { isForeign } from "../doctor/read/foreign";
 import { emptyNotes, fromFiles, GIVEN, type GivenFiles } from "../doctor/read/fromFiles";
 import {
   cutShortNotes,
@@ -22,6 +22,8 @@ import { ownOf } from "../engine/ownOf";
 import type { Picture, Stack } from "../rules/picture";
 import { reportsOf } from "../rules/report";
 import { doctorText } from "../rules/reportText";
+import type { LogReading } from "../sees/log/scanLog";
+import { STARTED_WITH } from "../sees/log/sign";
 import { nothingApplied } from "../stack/nothingApplied";
 import { readStack } from "../stack/readStack";
 import {
@@ -243,4 +245,11 @@ function lookedAt({
     ...(sockets === undefined ? [] : ["listening sockets"]),
     ...(stack === undefined ? [] : [stack.file]),
   ];
+}
+
+/** Whether a log says that it is of a model that no server of the plan has. */
+function isForeign({ hits }: LogReading, plan: MachinePlan): boolean {
+  const args = hits.get(STARTED_WITH)?.groups[0];
+  const model = args && /'model(?:_tag)?': '([^']+)'/.exec(args)?.[1];
+  return model !== undefined && !serversOn(plan).some((each) => each.model.id === model);
 }

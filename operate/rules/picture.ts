@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
 import type { OtherStack } from "../../components/preflight";
 import type { InferenceServerSettings, MachineSettings } from "../../components/settings";
@@ -92,23 +93,22 @@ export interface Stack {
   readonly planned: (text: string) => Stack;
 }
 
-/** What a probe of `serving verify` found. */
-export interface ProbeSeen {
-  readonly name: string;
+/** What a probe of `serving verify` found, as it is kept and printed. */
+export const probeSeen = z.object({
+  name: z.string().min(1),
   /** What was probed: a container's name, or words such as `instance A`. */
-  readonly target?: string;
-  readonly status: "pass" | "fail" | "skip";
+  target: z.string().exactOptional(),
+  status: z.enum(["pass", "fail", "skip"]),
   /** What was seen, in a sentence, figures included. */
-  readonly detail: string;
-  readonly fix: string;
+  detail: z.string().catch(""),
+  fix: z.string().catch(""),
   /** Id of the rule that explains its failure, where one does. */
-  readonly cause?: string;
+  cause: z.string().exactOptional(),
   /** What that rule says, at the first probe that it explains. */
-  readonly why?: Why;
-}
+  why: z.object({ cause: z.string(), advice: z.string(), command: z.string() }).exactOptional(),
+});
 
-/** What a rule says of failed probes. */
-export type Why = Readonly<Record<"cause" | "advice" | "command", string>>;
+export type ProbeSeen = Readonly<z.infer<typeof probeSeen>>;
 
 /** A sign that was seen, and the log that it was seen in. */
 export type Sighting = Hit & { readonly log: LogReading };

@@ -8,6 +8,7 @@ import { sign } from "../sees/log/sign";
 import { firstGroup } from "./picture";
 import {
   aboutRule,
+  type Explain,
   NOT_OUR_FILE,
   type OfServer,
   type Row,
@@ -16,13 +17,10 @@ import {
   type Weighed,
   weighed,
 } from "./rule";
-import { alive } from "./subjects/alive";
 import { bridgeRules } from "./subjects/bridge";
 import { client } from "./subjects/client";
 import { containers } from "./subjects/containers";
-import { ending } from "./subjects/ending";
 import { environment } from "./subjects/environment";
-import { gpu } from "./subjects/gpu";
 import { hub } from "./subjects/hub";
 import { identity } from "./subjects/identity";
 import { killings } from "./subjects/killed";
@@ -88,7 +86,6 @@ const coded: readonly (Weighed | Row | OfServer)[] = [
   ...killings,
   ...ranks,
   ...containers,
-  ...gpu,
   ...model,
   ...environment,
   ...hub,
@@ -96,21 +93,22 @@ const coded: readonly (Weighed | Row | OfServer)[] = [
   ...client,
   ...network,
   ...onDemandRules,
-  ...alive,
   ...identity,
   ...parsers,
   ...templateRules,
-  ...ending,
   ...unexplained,
 ];
 
-/** Every rule, in the order in which they are asked and shown: a rule is told what holds of those before it. */
+/** Every rule, in the order in which they are asked and shown: a rule is told what holds before it. */
 export const RULES = known.map((about) => {
   const { id, line } = about;
-  const rule = line === undefined ? coded.find((each) => each.id === id) : rowOf(id, line);
-  if (rule === undefined)
+  const ways = line === undefined ? coded.filter((each) => each.id === id) : [rowOf(id, line)];
+  if (ways.length === 0)
     throw new Error(`${id} of rules.yaml has no \`line\`, and no code says when it holds.`);
-  return { ...about, ...weighed(rule) };
+  const explains = ways.map(weighed);
+  const explain: Explain = (picture, before) =>
+    explains.map((each) => each(picture, before)).find(({ length }) => length > 0) ?? [];
+  return { ...about, explain };
 });
 
 function rowOf(id: string, { texts, pattern, gate, failsStart, cases, ...shared }: Line): Row {
@@ -144,7 +142,7 @@ function rowOf(id: string, { texts, pattern, gate, failsStart, cases, ...shared 
   };
 }
 
-/** The names that the words of known.yaml may use; its head says what each is. */
+/** The names that the words of rules.yaml may use; its head says what each is. */
 function namesOf({ hit, server: { key, container, settings }, picture: { stack } }: Told) {
   const bridge = stack?.plan.containers.find(({ role }) => role === "bridge")?.name ?? "<bridge>";
   const plain = (group: string) =>

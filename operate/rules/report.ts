@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
+import { startVerdictOf } from "../../components/memory";
 import { defined } from "../../faults/defined";
+import { orInputFault } from "../../faults/fault";
 import { valueAt } from "../../faults/schemaFaults";
 import { redact } from "../programs/redact";
 import type { StackFileOptions } from "../stack/stackFile";
@@ -8,7 +10,6 @@ import { applyEdits, type Edit, unifiedDiff } from "../stackEdit/applyEdits";
 import type { Picture, Stack } from "./picture";
 import { RULES } from "./registry";
 import { APPLY, type Explanation, explaining, type Held, isHarmless, LOOK } from "./rule";
-import { tryOut } from "./tryOut";
 
 /** One trouble, or something that looks like one. */
 export interface Diagnosis {
@@ -30,8 +31,9 @@ export interface Diagnosis {
    */
   readonly caughtByPlan: boolean;
   readonly caughtBy: string;
-  /** What was probed, where it explains failed probes, and these in the order of the run. */
+  /** What was probed, or the container whose log tells it. */
   readonly target?: string;
+  /** The failed probes that it explains, in the order of the run. */
   readonly probes?: readonly string[];
 }
 
@@ -47,7 +49,7 @@ export function reportsOf(picture: Picture, chosen: StackFileOptions = {}): Diag
   const held = heldIn(picture);
   const troubles = held.filter((each) => !isHarmless(each));
   const rank = ({ rule, explanation }: Held) =>
-    explanation.probes !== undefined ? 0 : rule.fallback === true ? 1 : 2;
+    explanation.probes !== undefined ? 0 : rule.is === "fallback" ? 1 : 2;
   const all = [...troubles].sort((x, y) => rank(x) - rank(y));
   // What is harmless would only hide what is not.
   return (all.length > 0 ? all : held).map((each) => reportOf(picture, each, chosen));
@@ -62,8 +64,8 @@ export const causesOf = (picture: Picture): Cause[] =>
 function heldIn(picture: Picture): Held[] {
   let held: Held[] = [];
   for (const rule of RULES) {
-    const found = [rule.explain(picture, held) ?? []].flat();
-    const all = [...held, ...found.map((explanation) => ({ rule, explanation }))];
+    const found = rule.explain(picture, held).map((explanation) => ({ rule, explanation }));
+    const all = [...held, ...found];
     held = all.filter((each) => !all.some((other) => hides(other, each)));
   }
   return held;
@@ -71,12 +73,9 @@ function heldIn(picture: Picture): Held[] {
 
 /** Whether a rule holds only because of another one. */
 function hides(other: Held, { rule, explanation }: Held): boolean {
-  const [one, two] = [other.explanation, explanation].map(
-    ({ target, hit }) => target ?? hit?.log.container,
-  );
-  const isElsewhere = one !== undefined && two !== undefined && one !== two;
-  if (rule.vague === true && explaining([other]).length > 0) return true;
-  return other.rule.explains.includes(rule.id) && !isElsewhere;
+  const [one, two] = [other.explanation.target, explanation.target];
+  if (rule.is === "vague" && explaining([other]).length > 0) return true;
+  return other.rule.explains.includes(rule.id) && (one ?? two) === (two ?? one);
 }
 
 function reportOf({ stack }: Picture, held: Held, chosen: StackFileOptions = {}): Diagnosis {
@@ -138,4 +137,39 @@ function inWords(edits: readonly Edit[]): string {
         `${path.join(".")}${value === undefined ? ": remove it" : `: ${JSON.stringify(value)}`}`,
     )
     .join("\n");
+}
+
+/** A change of the stack file as the plan sees it. */
+interface Tried {
+  /** `undefined` where the file can't be read with it. */
+  readonly planned: Stack | undefined;
+  /** Why it must not be proposed: what the plan says that it did not say before. */
+  readonly against?: string | undefined;
+}
+
+/** Plans a changed stack file, and says what the plan complains of that it accepted before. */
+function tryOut(stack: Stack, text: string): Tried {
+  const planned = orInputFault(() => stack.planned(text));
+  if (planned instanceof Error) return { planned: undefined };
+  const refusal = planned.refusals.find(
+    ({ name }) => !stack.refusals.some((before) => before.name === name),
+  );
+  if (refusal !== undefined)
+    return { planned, against: `the policy ${refusal.name} refuses: ${refusal.message}` };
+  const full = Object.keys(planned.plan.kv).find(
+    (name) => lacksRoom(planned, name) && !lacksRoom(stack, name),
+  );
+  if (full !== undefined)
+    return { planned, against: `${full} would not start: its KV cache lacks the room.` };
+  const inert = planned.warnings.find(
+    ({ code, message }) =>
+      code === "same-parser" && !stack.warnings.some((before) => before.message === message),
+  );
+  return { planned, against: inert && `nothing changes: ${inert.message}` };
+}
+
+/** Whether the plan is sure that a server has no room for one request of its window. */
+function lacksRoom({ plan }: Stack, container: string): boolean {
+  const kv = plan.kv[container];
+  return kv != null && startVerdictOf(kv) === "cannot start";
 }

@@ -22,11 +22,11 @@ export function doctorText(
 
 /** A report for people: what it is, how it is known, what to change, what to run. */
 export function reportText(report: Diagnosis): string {
-  const { target, probes = [] } = report;
+  const { target, probes } = report;
   const lines = [
     `${report.id}${report.severity === "note" ? " (harmless)" : ""}: ${report.cause}`,
     `  evidence   ${indented(report.evidence)}`,
-    ...(target === undefined ? [] : [`  explains   ${probes.join(", ")} of ${target}`]),
+    ...(probes === undefined ? [] : [`  explains   ${probes.join(", ")} of ${target}`]),
     `  change     ${indented(report.change)}`,
     // Words of a change may begin with the advice.
     ...(report.advice === "" || report.change.startsWith(report.advice)

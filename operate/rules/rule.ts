@@ -16,23 +16,26 @@ export const aboutRule = z.strictObject({
    * What reports it before anything starts: a policy, a warning of the plan, the preflight of `up`.
    */
   caughtBy: text.optional(),
-  /**
-   * Worth a report, but it doesn't explain why a server fails: unknown trouble beside it is still
-   * reported.
-   */
-  aside: z.literal(true).optional(),
   /** Ids of rules that hold because of this trouble: beside it they are not reported. */
   explains: z.array(text).default([]),
-  /** It only says where to look: it isn't reported beside one that says why something fails. */
-  vague: z.literal(true).optional(),
-  /** Explains what only looks like trouble: it is reported alone, and isn't counted. */
-  harmless: z.literal(true).optional(),
-  /** Only says what no rule before it explains, and is shown before those. */
-  fallback: z.literal(true).optional(),
+  /**
+   * What is special about it:
+   * - `aside`: it doesn't explain why a server fails, so unknown trouble beside it is still reported.
+   * - `vague`: it only says where to look, and isn't reported beside one that says why.
+   * - `harmless`: it explains what only looks like trouble, is reported alone and isn't counted.
+   * - `fallback`: it only says what no rule before it explains, and is shown before those.
+   */
+  is: z.enum(["aside", "vague", "harmless", "fallback"]).optional(),
 });
 
 /** One kind of trouble, and how it is told from what was seen. */
-type Rule = z.infer<typeof aboutRule> & Weighed;
+type Rule = z.infer<typeof aboutRule> & { readonly explain: Explain };
+
+/**
+ * Pure: the same picture gives the same explanations; none where this is not the trouble. `before`
+ * has the rules that hold of those before it.
+ */
+export type Explain = (picture: Picture, before: readonly Held[]) => readonly Explanation[];
 
 /** A rule that holds, and what it says here. */
 export interface Held {
@@ -42,29 +45,20 @@ export interface Held {
 
 /** Whether it looks like trouble and is none. */
 export const isHarmless = ({ rule, explanation }: Held): boolean =>
-  rule.harmless === true || explanation.harmless === true;
+  rule.is === "harmless" || explanation.harmless === true;
 
 /** Those that say why something doesn't work, and not only why probes failed. */
 export const explaining = (held: readonly Held[]): Held[] =>
   held.filter(
-    ({ rule, explanation }) =>
-      !isHarmless({ rule, explanation }) &&
-      rule.aside !== true &&
-      rule.fallback !== true &&
-      explanation.probes === undefined,
+    ({ rule, explanation: { harmless, probes } }) =>
+      rule.is === undefined && harmless !== true && probes === undefined,
   );
 
 /** A rule whose code weighs what was seen. */
 export interface Weighed {
   readonly id: string;
-  /**
-   * Pure: the same picture gives the same explanation, or one for each target; `undefined` where
-   * this is not the trouble. `before` has the rules that hold of those before it.
-   */
-  explain(
-    picture: Picture,
-    before: readonly Held[],
-  ): Explanation | readonly Explanation[] | undefined;
+  /** `undefined` where this is not the trouble. */
+  explain(picture: Picture, before: readonly Held[]): Explanation | undefined;
 }
 
 /** What a rule says of this machine. */
@@ -86,7 +80,7 @@ export interface Explanation {
   readonly failsStart?: boolean;
   /** It looks like trouble and is none, as things are here. */
   readonly harmless?: boolean;
-  /** What was probed, as results name it. */
+  /** What was probed, as results name it, or the container whose log tells it. */
   readonly target?: string | undefined;
   /** The failed probes that it explains, in the order of the run. */
   readonly probes?: readonly string[];
@@ -98,14 +92,15 @@ export type Words = Omit<Explanation, "evidence"> & Partial<Pick<Explanation, "e
 /** A line that shows a sign, the server that wrote it, and everything else that was seen. */
 export type Told = { readonly hit: Sighting; readonly server: Server; readonly picture: Picture };
 
-/** A rule that one line gives: its words are data, or made of that line. */
-export type Row = {
+/** A rule that one line gives: its words are made of that line. */
+export interface Row {
   readonly id: string;
   /** The signs that give it; the first that was seen counts. */
   readonly when: Sign | readonly Sign[];
   /** Where the line means something else. */
   unless?(told: Told): boolean;
-} & (Words | { say(told: Told): Words | undefined });
+  say(told: Told): Words | undefined;
+}
 
 /**
  * A rule over what was asked of a server; `failed` has the probes that nothing explains yet, and
@@ -114,8 +109,6 @@ export type Row = {
 export interface OfServer {
   readonly id: string;
   find(seen: ServerSeen): (Words & Required<Pick<Explanation, "probes">>) | undefined;
-  /** What shows it in a log, where no probe did. */
-  byLog?(picture: Picture): Explanation | undefined;
 }
 
 /** Applies a changed stack file, once the plan has been read. */
@@ -137,45 +130,41 @@ export const toWrite = (...lines: readonly string[]): string =>
   `Write ${lines.map((line) => `\`${line}\``).join(" and ")} in the stack file, then \`serving up\``;
 
 /** A rule in the one form that all are asked in. */
-export function weighed(rule: Weighed | Row | OfServer): Weighed {
+export function weighed(rule: Weighed | Row | OfServer): Explain {
   if ("find" in rule) return toldByRequests(rule);
-  return "when" in rule ? toldByALine(rule) : rule;
+  const { explain } = "when" in rule ? toldByALine(rule) : rule;
+  return (picture, before) => [explain(picture, before) ?? []].flat();
 }
 
-function toldByALine(row: Row): Weighed {
-  return {
-    id: row.id,
-    explain(picture) {
-      const hit = seen(picture, ...[row.when].flat());
-      if (hit === undefined) return undefined;
-      const told = { hit, server: serverOf(picture, hit.log), picture };
-      if (row.unless?.(told) === true) return undefined;
-      const words = "say" in row ? row.say(told) : row;
-      if (words === undefined) return undefined;
-      const failsStart = [row.when].flat().some(({ when }) => when === "start");
-      return { ...words, evidence: words.evidence ?? hit.line, hit, failsStart };
-    },
-  };
-}
+const toldByALine = (row: Row): Pick<Weighed, "explain"> => ({
+  explain(picture) {
+    const hit = seen(picture, ...[row.when].flat());
+    if (hit === undefined) return undefined;
+    const told = { hit, server: serverOf(picture, hit.log), picture };
+    if (row.unless?.(told) === true) return undefined;
+    const words = row.say(told);
+    if (words === undefined) return undefined;
+    const failsStart = [row.when].flat().some(({ when }) => when === "start");
+    const { container: target } = hit.log;
+    return { ...words, evidence: words.evidence ?? hit.line, target, hit, failsStart };
+  },
+});
 
-const toldByRequests = ({ id, find, byLog }: OfServer): Weighed => ({
-  id,
-  explain(picture, before) {
-    const { server, probes = [] } = picture;
+const toldByRequests =
+  ({ id, find }: OfServer): Explain =>
+  ({ server, probes = [] }, before) => {
     const evidenceOf = (name = "") =>
       `probe ${name}: ${probes.find((each) => each.name === name)?.detail ?? "failed"}`;
     if (server === undefined) {
       const own = probes.filter(({ status, cause }) => status === "fail" && cause === id);
-      const found = own.flatMap(({ name, target, why }) => {
+      return own.flatMap(({ name, target, why }) => {
         const explained = own.filter((each) => each.target === target).map((each) => each.name);
         return why ? { ...why, evidence: evidenceOf(name), target, probes: explained } : [];
       });
-      return found.length > 0 ? found : byLog?.(picture);
     }
     const explained = before.flatMap(({ explanation }) => explanation.probes ?? []);
     const failed = server.failed.filter((name) => !explained.includes(name));
     const found = find({ ...server, failed });
-    if (found === undefined || found.probes.length === 0) return undefined;
-    return { evidence: evidenceOf(found.probes[0]), ...found, target: server.declared.name };
-  },
-});
+    if (found === undefined || found.probes.length === 0) return [];
+    return [{ evidence: evidenceOf(found.probes[0]), ...found, target: server.declared.name }];
+  };

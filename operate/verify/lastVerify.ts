@@ -6,21 +6,11 @@ import { createFile, replaceFile } from "../../commandLine/replaceFile";
 import { attempt, defined } from "../../faults/defined";
 import { isRecord, jsonIn, objectOr, objectsIn } from "../../faults/json";
 import { keptText } from "../../faults/textFile";
+import { probeSeen } from "../rules/picture";
 import { type System, systemSchema } from "../sees/system";
 import type { ProbeResult } from "./probe";
 
-/** A result of a probe, as it is kept and printed. */
-export const probeResult = z.object({
-  name: z.string().min(1),
-  target: z.string().exactOptional(),
-  status: z.enum(["pass", "fail", "skip"]),
-  detail: z.string().catch(""),
-  fix: z.string().catch(""),
-  cause: z.string().exactOptional(),
-  why: z.object({ cause: z.string(), advice: z.string(), command: z.string() }).exactOptional(),
-});
-
-const keptResult = probeResult.extend({
+const keptResult = probeSeen.extend({
   target: z.string().min(1),
   at: z.string().refine((at) => !Number.isNaN(Date.parse(at))),
 });

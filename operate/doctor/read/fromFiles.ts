@@ -7,12 +7,11 @@ import { readBytes, readFailure } from "../../../faults/textFile";
 import type { Listening } from "../../../machines/address";
 import { containersOf } from "../../../machines/docker/containers";
 import { meminfoIn } from "../../plan/meminfoFile";
-import type { Picture, ProbeSeen } from "../../rules/picture";
+import { type Picture, type ProbeSeen, probeSeen } from "../../rules/picture";
 import { SIGNS } from "../../rules/registry";
 import { decoderOf, type LogReading, scanLog } from "../../sees/log/scanLog";
 import { scanProgram } from "../../sees/log/scanProgram";
 import { lastStartIn } from "../../sees/log/starts";
-import { probeResult } from "../../verify/lastVerify";
 
 /** Files that a user gives, so that a machine can be helped from afar. */
 export interface GivenFiles extends Readonly<Partial<Record<(typeof GIVEN)[number], string>>> {
@@ -163,7 +162,7 @@ function readProbes(file: string): ProbeSeen[] {
       file,
       "has no list `probes`; expected what `serving verify --format json` prints",
     );
-  return objectsIn(probes).flatMap((each) => probeResult.safeParse(each).data ?? []);
+  return objectsIn(probes).flatMap((each) => probeSeen.safeParse(each).data ?? []);
 }
 
 /** A copy of a program's output, however it was saved: PowerShell writes UTF-16. */

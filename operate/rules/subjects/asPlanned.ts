@@ -21,7 +21,7 @@ function written(argv: readonly string[], option: string): string {
  * they don't, or nobody can see them.
  */
 export function optionOtherwise(
-  { declared, running: { argv } }: Pick<ServerSeen, "declared" | "running">,
+  { declared, running: { argv } }: ServerSeen,
   option: string,
 ): string | undefined {
   if (argv === undefined) return undefined;
@@ -32,10 +32,8 @@ export function optionOtherwise(
 }
 
 /** Whether the container's own arguments say the same as the stack file. */
-export const startedAsPlanned = (
-  seen: Pick<ServerSeen, "declared" | "running">,
-  option: string,
-): boolean => seen.running.argv !== undefined && optionOtherwise(seen, option) === undefined;
+export const startedAsPlanned = (seen: ServerSeen, option: string): boolean =>
+  seen.running.argv !== undefined && optionOtherwise(seen, option) === undefined;
 
 /** Advice where the stack file has the right value already. */
 export const alreadyDeclared = (seen: ServerSeen, option: string, setting: string): string => {

@@ -14,6 +14,8 @@ import {
   textSetting,
 } from "../picture";
 import type { Row, Weighed } from "../rule";
+import { APPLY_STACK_FILE } from "./asPlanned";
+import { windowText } from "./identity";
 
 const DOUBLED_V1 = sign("/v1/v1/", /(?:GET|POST|HEAD) \/v1\/(v1\/\S*)/);
 const MISSING_V1 = sign(
@@ -33,20 +35,20 @@ const TIERS = new Set<string>(MESSAGES_CLIENT.modelVariables);
 const AGAIN_AND_AGAIN = 3;
 
 /** Somebody may ask a server that serves for anything; a client asks again and again. */
-export const isOneTry = ({ hit }: { readonly hit: Sighting }): boolean =>
+const isOneTry = ({ hit }: { readonly hit: Sighting }): boolean =>
   hit.log.hits.has(READY) && hit.count < AGAIN_AND_AGAIN;
 
 /**
  * vLLM renderers/params.py. It stops counting a prompt that is far too long (`at least`), or counts
  * only its characters: such a figure is of no use.
  */
-export const TOO_LONG = sign(
+const BEYOND_WINDOW = sign(
   ["maximum context length is", "cannot be greater than max_model_len="],
   /maximum context length is ([\d,]+) tokens\.(?: However, you requested ([\d,]+) output tokens and your prompt contains ([\d,]+) input tokens)?|tokens=[\d,]+ cannot be greater than max_model_len=(?:max_total_tokens=)?([\d,]+)/,
 );
 
 /** The window of the server that refuses a request as too long. */
-export const windowIn = (hit: Sighting): number => numberOf(hit, 0) || numberOf(hit, 3);
+const windowIn = (hit: Sighting): number => numberOf(hit, 0) || numberOf(hit, 3);
 
 /** A window is raised in steps of this many tokens. */
 const WINDOW_STEP = 1024;
@@ -111,8 +113,20 @@ export const client: readonly (Weighed | Row)[] = [
     },
   },
   {
+    id: "other-window",
+    when: BEYOND_WINDOW,
+    unless: ({ hit, server: { settings }, picture }) =>
+      isOneTry({ hit }) ||
+      picture.stackIsAGuess === true ||
+      windowIn(hit) >= (settings?.maxModelLen ?? 0),
+    say: ({ hit, server: { settings } }) => ({
+      cause: windowText(windowIn(hit), settings?.maxModelLen ?? 0),
+      advice: APPLY_STACK_FILE,
+    }),
+  },
+  {
     id: "window-exceeded",
-    when: TOO_LONG,
+    when: BEYOND_WINDOW,
     unless: isOneTry,
     say({ picture, hit, server }) {
       const [output, prompt] = [numberOf(hit, 1), numberOf(hit, 2)];

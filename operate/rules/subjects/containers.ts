@@ -1,6 +1,7 @@
 import { serversOn, wordFor } from "../../../components/plan";
 import { noEngineText, tellOtherStack } from "../../../components/preflight";
 import { listOf } from "../../../faults/quoting";
+import { gpuText } from "../../sees/gpu";
 import { sign } from "../../sees/log/sign";
 import { typedOn } from "../../stack/typed";
 import { isOnRequest, type Stack, seen, setting } from "../picture";
@@ -167,6 +168,21 @@ export const containers: readonly (Weighed | Row)[] = [
           ? "No setting to change: with `elevate: none`, `up` never writes there. Run the commands that the plan prints."
           : "No setting to change: `serving status --against applied` says which file was edited, and what writes it again; `serving up` applies a changed stack file.",
         command: byHand ? "serving plan simple-server" : "serving status --against applied",
+      };
+    },
+  },
+  {
+    id: "gpu-slowed",
+    explain({ gpu: state }) {
+      if (state === undefined || state.slowedBy === null) return undefined;
+      const isHot = state.slowedBy.includes("heat");
+      return {
+        cause: `The GPU runs slower than it could: it is held back by ${state.slowedBy}.`,
+        evidence: gpuText(state),
+        advice: isHot
+          ? "No setting to change: cool the machine better, or cap its clock, as others do (`sudo nvidia-smi -lgc 200,2150`)."
+          : "No setting to change: shut the machine down and unplug it for a minute. Others saw that a restart alone doesn't end this state.",
+        command: "nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE,POWER",
       };
     },
   },

@@ -1,15 +1,34 @@
 import { isCutOff } from "../answers";
-import { seen, serverOf } from "../picture";
 import type { OfServer } from "../rule";
-import { otherModel } from "../servedModel";
-import { type Exchange, failedWith } from "../serverSeen";
+import { type Exchange, failedWith, followUps, otherModel, type ServerSeen } from "../serverSeen";
 import { APPLY_STACK_FILE, alreadyDeclared, optionOtherwise, serverSetting } from "./asPlanned";
-import { isOneTry, TOO_LONG, windowIn } from "./client";
 
 const NAME_PROBES = ["models", "alias", "unknown-tier"];
 
-const windowText = (window: number, declared: number): string =>
+export const windowText = (window: number, declared: number): string =>
   `The server runs with a window of ${window} tokens, but the stack file says ${declared}.`;
+
+const refusesKeyless = ({ status }: Exchange): boolean => status === 401 || status === 403;
+
+const brokeOff = ({ noAnswer, status = 0 }: Exchange): boolean =>
+  status >= 500 || noAnswer === "closed" || noAnswer === "refused";
+
+const logOf = ({ declared: { name, ours } }: ServerSeen): string =>
+  ours ? `docker logs ${name}` : "its log";
+
+const SLOW = {
+  cause: "The server answers, but later than verify waits.",
+  advice:
+    "It is slow or busy: see its requests in serving status, and give answers more time with --timeout.",
+  command: "serving status",
+};
+
+const hung = (seen: ServerSeen) => ({
+  cause:
+    "The server accepts requests but answers none, not even with one token: its engine hangs or is stopped.",
+  advice: `See what it did last in ${logOf(seen)}, then run serving doctor. docker restart ${seen.declared.name} frees it. If a first answer takes that long here, set a longer --timeout.`,
+  command: "serving doctor",
+});
 
 export const identity: readonly OfServer[] = [
   /** Another model behind the same names: whatever fails may be its own way. */
@@ -63,17 +82,8 @@ export const identity: readonly OfServer[] = [
   /** Another window than the declared one: requests that fit the declared one are refused or cut. */
   {
     id: "other-window",
-    byLog(picture) {
-      const hit = seen(picture, TOO_LONG);
-      const { settings } = serverOf(picture, hit?.log);
-      if (hit === undefined || settings === undefined || picture.stackIsAGuess) return undefined;
-      const [window, declared] = [windowIn(hit), settings.maxModelLen];
-      if (window >= declared || isOneTry({ hit })) return undefined;
-      const cause = windowText(window, declared);
-      return { cause, evidence: hit.line, advice: APPLY_STACK_FILE, hit };
-    },
-    find(server) {
-      const { declared, running, failed } = server;
+    find(seen) {
+      const { declared, running, failed } = seen;
       const own = running.models?.filter(({ parent }) => parent === undefined);
       const window = own?.find((each) => each.window !== declared.maxModelLen)?.window;
       if (window === undefined) return undefined;
@@ -82,18 +92,55 @@ export const identity: readonly OfServer[] = [
         (answer !== undefined &&
           isCutOff(answer.stop) &&
           answer.prompt + answer.completion >= window - 1);
-      const cut = failedWith(server, tooLong);
+      const cut = failedWith(seen, tooLong);
       return {
         cause: windowText(window, declared.maxModelLen),
         advice: alreadyDeclared(
-          server,
+          seen,
           "max-model-len",
-          `${serverSetting(server, "maxModelLen")}: ${declared.maxModelLen}`,
+          `${serverSetting(seen, "maxModelLen")}: ${declared.maxModelLen}`,
         ),
         probes: failed.filter(
           (name) => ["max-model-len", "kv-cache"].includes(name) || cut.includes(name),
         ),
       };
+    },
+  },
+  /** A server that was started with a key answers nobody of ours: the stack file gives it none. */
+  {
+    id: "key-wanted",
+    find: (seen) => ({
+      cause: "The server wants a key, but the stack file gives its servers none.",
+      advice: `It was started with \`--api-key\` or VLLM_API_KEY, or there is a proxy in front of it. ${APPLY_STACK_FILE}`,
+      probes: failedWith(seen, refusesKeyless),
+    }),
+  },
+  /** An engine that died: from then on its API answers with failures, and then not at all. */
+  {
+    id: "engine-died",
+    find(seen) {
+      const [health] = followUps(seen, "/health");
+      if (health === undefined || !brokeOff(health)) return undefined;
+      if (!seen.exchanges.some(({ status }) => status === 200)) return undefined;
+      const now =
+        health.status === undefined
+          ? "nothing answers any more"
+          : `/health answers ${health.status}`;
+      return {
+        cause: `The engine died during the probes: ${now}.`,
+        advice: `Read docker logs ${seen.declared.name}, then run serving doctor. Once it serves, run serving verify again: other probes may have failed for reasons of their own.`,
+        command: "serving doctor",
+        probes: failedWith(seen, (each) => brokeOff(each) || each.noAnswer === "timeout"),
+      };
+    },
+  },
+  /** Requests that nobody answers in time: a hung engine, or one that is slow. */
+  {
+    id: "late",
+    find: (seen) => {
+      const probes = failedWith(seen, ({ noAnswer }) => noAnswer === "timeout");
+      const [token] = followUps(seen, "/v1/completions");
+      return { ...(token?.status === 200 ? SLOW : hung(seen)), probes };
     },
   },
 ];

@@ -180,8 +180,7 @@ export const killings: readonly (Weighed | Row)[] = [
     explain(picture) {
       const hit = killBy(picture, KERNEL_KILL, EARLYOOM);
       const victim = hit?.groups[1] || "a process";
-      if (hit === undefined || COMPILER_VICTIMS.test(victim) || compiling(picture) !== undefined)
-        return undefined;
+      if (hit === undefined || COMPILER_VICTIMS.test(victim)) return undefined;
       return {
         cause: `The machine ran out of memory, so ${victim} was killed.`,
         evidence: hit.line,
@@ -192,8 +191,7 @@ export const killings: readonly (Weighed | Row)[] = [
   {
     id: "killed",
     explain(picture) {
-      if (killBy(picture, KERNEL_KILL, EARLYOOM) !== undefined || compiling(picture) !== undefined)
-        return undefined;
+      if (killBy(picture, KERNEL_KILL, EARLYOOM) !== undefined) return undefined;
       const state = killedContainer(picture);
       const cut = seen(picture, BROKE_OFF);
       const killed = seen(picture, EXITED_137, START_EXITED_137);
@@ -239,7 +237,6 @@ export const killings: readonly (Weighed | Row)[] = [
       if (
         cameUpAfter(hit) ||
         failedAfter(hit) ||
-        seen(picture, COMPILER_KILLED, START_EXITED_137) !== undefined ||
         (state !== undefined && state.status !== "running")
       )
         return undefined;

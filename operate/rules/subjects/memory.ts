@@ -67,8 +67,6 @@ function isAfter(hit: Sighting, sign: Sign): boolean {
 const isPinned = (hit: Sighting, { settings }: Server): boolean =>
   hit.log.hits.has(PINNED_KV) || settings?.kvCacheMemoryBytes !== undefined;
 
-const isWarmingUp = ({ hit }: { readonly hit: Sighting }): boolean => hit.log.hits.has(WARM_UP_OOM);
-
 /** A log that came to its end well, or containers that are all healthy. */
 function servesWell(picture: Picture): boolean {
   const states = plannedStates(picture).filter(
@@ -112,7 +110,6 @@ export const memory: readonly (Weighed | Row)[] = [
   {
     id: "out-of-memory-loading",
     when: CUDA_OOM,
-    unless: isWarmingUp,
     say({ picture, hit, server }) {
       if (isAfter(hit, WEIGHTS_LOADED) || hit.log.hits.has(READY)) return undefined;
       const totalGiB = picture.stack?.plan.ledger.totalGiB ?? 0;
@@ -131,7 +128,6 @@ export const memory: readonly (Weighed | Row)[] = [
   {
     id: "out-of-memory-serving",
     when: CUDA_OOM,
-    unless: isWarmingUp,
     say({ hit, server }) {
       const hadWeights =
         hit.afterServing ?? [WEIGHTS_LOADED, READY].some((each) => isAfter(hit, each));
@@ -152,7 +148,7 @@ export const memory: readonly (Weighed | Row)[] = [
   {
     id: "pinned-kv-cache",
     when: CUDA_OOM,
-    unless: (about) => !isPinned(about.hit, about.server) || isWarmingUp(about),
+    unless: ({ hit, server }) => !isPinned(hit, server),
     say: ({ server }) => ({
       cause:
         "The KV cache has a fixed size, so vLLM kept nothing back for the activations of a long prompt: short ones pass, but one of 28K tokens or more runs out of memory.",

@@ -1,7 +1,6 @@
-import { CHAT_PATH, holdsCallAsText, isCutOff } from "../answers";
+import { CHAT_PATH, holdsCallAsText, isCutOff, parsersFor, parserToSet } from "../answers";
 import { LOOK, type OfServer, toWrite } from "../rule";
 import { type Exchange, failedWith, followUps, type ServerSeen } from "../serverSeen";
-import { parsersFor, parserToSet } from "../toolForm";
 import { alreadyDeclared, optionOtherwise, serverSetting, startedAsPlanned } from "./asPlanned";
 
 /** An answer to a request with tools that came to its end without a structured call. */

@@ -105,10 +105,12 @@ export const ranks: readonly Row[] = [
     // A server that had served had captured its graphs.
     unless: ({ hit: { log, afterServing } }) =>
       log.hits.has(RAISED) || afterServing === true || log.hits.has(READY),
-    cause:
-      "A process of vLLM died without a word: usually because memory ran out while CUDA graphs were captured.",
-    advice: "A second start often passes. If not, lower `gpuMemoryUtilization` or `maxNumSeqs`.",
-    command:
-      "sudo journalctl --dmesg --since -1h | grep -iE 'out of memory|oom|NVRM'; serving status --wait",
+    say: () => ({
+      cause:
+        "A process of vLLM died without a word: usually because memory ran out while CUDA graphs were captured.",
+      advice: "A second start often passes. If not, lower `gpuMemoryUtilization` or `maxNumSeqs`.",
+      command:
+        "sudo journalctl --dmesg --since -1h | grep -iE 'out of memory|oom|NVRM'; serving status --wait",
+    }),
   },
 ];

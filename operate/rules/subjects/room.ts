@@ -4,7 +4,7 @@ import { downToHundredth } from "../../../vllm/utilization";
 import type { Hit } from "../../sees/log/scanLog";
 import { STARTED_WITH_UTILIZATION, sign, startSign } from "../../sees/log/sign";
 import { numberOf, type Picture, ranWith, type Server, type Sighting } from "../picture";
-import type { Row, Told } from "../rule";
+import type { Row } from "../rule";
 
 /** vLLM `v1/worker/utils.py`, request_memory: free, total, utilization, requested. */
 const REFUSED = startSign(
@@ -22,9 +22,6 @@ const FREE_IT =
   "Free the memory that something else holds, or serve a smaller model (`serving models` lists what fits).";
 
 const wanted = (hit: Hit) => numberOf(hit, 3);
-
-const isFreeNow = ({ picture: { meminfo }, hit }: Told) =>
-  meminfo !== undefined && meminfo.availableGiB >= wanted(hit);
 
 /** vLLM v1/core/kv_cache_utils.py. */
 const NO_ROOM = startSign([
@@ -61,7 +58,6 @@ export const room: readonly Row[] = [
   {
     id: "admission-refused",
     when: REFUSED,
-    unless: isFreeNow,
     say({ hit, server }) {
       const [free, total, utilization] = [numberOf(hit, 0), numberOf(hit, 1), numberOf(hit, 2)];
       const largest = downToHundredth((free - PRINTED_TO_GIB) / (total + PRINTED_TO_GIB));
@@ -87,7 +83,8 @@ export const room: readonly Row[] = [
   {
     id: "memory-released-late",
     when: REFUSED,
-    unless: (told) => !isFreeNow(told),
+    unless: ({ picture: { meminfo }, hit }) =>
+      meminfo === undefined || meminfo.availableGiB < wanted(hit),
     say: ({ picture, hit, server }) => ({
       cause: `The server started while an earlier process still held its memory: ${numberOf(hit, 0)} GiB were free then, ${picture.meminfo?.availableGiB.toFixed(2)} GiB are free now, and it wants ${wanted(hit)}.`,
       advice: "No setting to change: the memory has come free since. Start it again.",

@@ -1,7 +1,6 @@
 import { believedVllm } from "../../../components/supply";
-import { holdsCallAsText, isCutOff, SWALLOWED } from "../../rules/answers";
+import { holdsCallAsText, isCutOff, parsersFor, parserToSet, SWALLOWED } from "../../rules/answers";
 import { toWrite } from "../../rules/rule";
-import { parsersFor, parserToSet } from "../../rules/toolForm";
 import { quote } from "../../sees/answer";
 import { fail, pass, type Verdict } from "../probe";
 import type { Answer, Surface } from "../surfaces/surface";

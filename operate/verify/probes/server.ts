@@ -2,7 +2,7 @@ import { gte, valid } from "@renovatebot/pep440";
 import { believedVllm, lowestAllowed } from "../../../components/supply";
 import { objectOr, objectsIn, textOr } from "../../../faults/json";
 import { thousands } from "../../../units/thousands";
-import { otherModel, servedModel } from "../../rules/servedModel";
+import { otherModel, servedModel } from "../../rules/serverSeen";
 import { quote, quotedList, sentence } from "../../sees/answer";
 import { answeredText, refusalText } from "../../sees/api";
 import { GATE_SAYS } from "../../sees/gateLines";

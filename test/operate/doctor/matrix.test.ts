@@ -7,8 +7,6 @@ import { START_GATE } from "../../../components/inference-server/startGate";
 import { fromFiles, type GivenFiles } from "../../../operate/doctor/read/fromFiles";
 import { RULES } from "../../../operate/rules/registry";
 import { type Diagnosis, reportsOf } from "../../../operate/rules/report";
-import { alive } from "../../../operate/rules/subjects/alive";
-import { ending } from "../../../operate/rules/subjects/ending";
 import { identity } from "../../../operate/rules/subjects/identity";
 import { parsers } from "../../../operate/rules/subjects/parsers";
 import { templateRules } from "../../../operate/rules/subjects/template";
@@ -74,7 +72,7 @@ describe("each trouble in its own words", () => {
     const known = new Set(RULES.map(({ id }) => id));
     const tested = new Set(cases.flatMap(({ ids }) => ids.slice(0, 1)));
     // Those of probes are held against what was seen of real servers.
-    const ofServers = [alive, ending, identity, parsers, templateRules].flat();
+    const ofServers = [identity, parsers, templateRules].flat();
     const elsewhere = new Set(["prefix-cache-off", ...ofServers.map(({ id }) => id)]);
     expect([...known].filter((id) => !tested.has(id) && !elsewhere.has(id))).toEqual([]);
     expect([...tested].filter((id) => !known.has(id))).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { otherModel } from "../../../operate/rules/servedModel";
+import { otherModel } from "../../../operate/rules/serverSeen";
 
 describe("the model behind the names", () => {
   it.each([
