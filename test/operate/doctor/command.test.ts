@@ -668,9 +668,17 @@ describe("serving doctor, on the machine", () => {
     const log = join(temporaryFolder("doctor-"), "server.log");
     writeFileSync(
       log,
-      "ValueError: Free memory on device cuda:0 (40.1/121.63 GiB) on startup is less than desired GPU memory utilization (0.45, 54.73 GiB).\n",
+      "ValueError: Free memory on device cuda:0 (31.5/121.63 GiB) on startup is less than desired GPU memory utilization (0.45, 54.73 GiB).\n",
     );
-    const { code, out } = await runServing(["doctor", "--file", STACK, "--log", log, ...json]);
+    const measured = {
+      nonKvGiB: 30,
+      kvTokens: 900_000,
+      maxConcurrency: 3.4,
+      at: "2026-11-21",
+      image: /sha256:[0-9a-f]{64}/.exec(STACK_TEXT)?.[0] ?? "",
+    };
+    const stack = file("Pulumi.measured.yaml", withServer(["measured", measured]));
+    const { code, out } = await runServing(["doctor", "--file", stack, "--log", log, ...json]);
     const [found] = JSON.parse(out).diagnoses;
     expect([code, found.id, found.edits]).toEqual([1, "admission-refused", []]);
     expect(found.change).toMatch(/^No change is proposed: with .* Free the memory that something/s);

@@ -32,7 +32,7 @@ describe("serving models", () => {
       /^qwen3\.6-35b-a3b +computed +0\.45 +17\.3 to 32\.8 GiB +6\.5 to 12\.4 of 256K +8 +97\.7 with vLLM 0\.28, 3 drafts +vLLM 0\.24\.0, 22 GB of disk$/m,
     );
     // Its speed with drafts is larger, but `use` writes none.
-    expect(out).toMatch(/^gemma-4-26b-a4b .* not known +52 +vLLM/m);
+    expect(out).toMatch(/^gemma-4-26b-a4b .* 4 +52 +vLLM/m);
     expect(out).toMatch(
       /^gpt-oss-120b +no: 10\.9 GiB over +- .* the machine to itself, vLLM 0\.24\.0, 61 GB of disk$/m,
     );

@@ -169,7 +169,7 @@ describe("a plan against what was applied", () => {
 
   it("is what a plan begins with, where there is one", async () => {
     expect((await serving()).out.split("\n").slice(0, 3)).toEqual([
-      "Nothing is refused. 2 warnings, 5 notes.",
+      "Nothing is refused. 2 warnings, 4 notes.",
       "",
       "Nothing is applied yet.",
     ]);
@@ -365,7 +365,7 @@ describe("a plan of one name", () => {
     const shown = await lines("b");
     expect(shown[0]).toBe("Container vllm-qwen3.6-35b-a3b-8001");
     expect(shown).toContain("      --max-model-len 131072 \\");
-    expect(shown).toContain("    longest window  435,968 tokens");
+    expect(shown).toContain("    longest window  1,792,080 tokens");
     expect(shown.filter((line) => line.trimStart().startsWith("File "))).toEqual([
       `  File ${home}/.local/share/local-serving/dgx/start-gate/gate (mode 0644)`,
     ]);
@@ -400,7 +400,7 @@ describe("the summary of the shipped stack", () => {
     const { out } = await runServing(["plan"], { ...env(), LOCAL_SERVING_STACK: "dgx" });
     expect(out.trimEnd().split("\n").length).toBeLessThanOrEqual(53);
     expect(out.match(/^ {2}! /gm)).toHaveLength(2);
-    expect(out.match(/^ {2}- /gm)).toHaveLength(5);
+    expect(out.match(/^ {2}- /gm)).toHaveLength(4);
     expect(out).toContain("  pass    23 of 24\n  note    inference-image: below in Notes\n");
     expect(out).toContain(
       "not read inside it. `serving pin vllm/vllm-openai:v0.30.0 --write` looks inside and records what it finds.",

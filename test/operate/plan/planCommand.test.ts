@@ -40,7 +40,7 @@ describe("serving plan", () => {
   it("refuses no server that fails by other people's figures, says why, and how CI does", async () => {
     const file = edited(
       "gpuMemoryUtilization: 0.45\n          maxModelLen",
-      "gpuMemoryUtilization: 0.2\n          maxModelLen",
+      "gpuMemoryUtilization: 0.193\n          maxModelLen",
     );
     const { code, out } = await runServing(["plan", "--file", file], { NO_COLOR: "1" });
     expect(code).toBe(0);
