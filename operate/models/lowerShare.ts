@@ -1,4 +1,4 @@
-import { leastBeforeKv, startVerdictOf } from "../../components/memory";
+import { leastBeforeKv, leftGiB, startVerdictOf } from "../../components/memory";
 import type { StackSettings } from "../../components/settings";
 import { downToHundredth, utilizationText } from "../../vllm/utilization";
 import { type Fit, fitModel, planInSeat, withModel } from "./fit";
@@ -53,7 +53,7 @@ function sharesOf({ settings, machine, server: own }: Seat) {
     : [...ours, { server: null, share: instanceA.gpuMemoryUtilization }];
 }
 
-/** Whether the model plans beside the lowered server, and that one still starts. */
+/** Whether the model plans beside the lowered server within the memory, and that one still starts. */
 function helps({ recipe }: Fit, seat: Seat, lowered: LoweredShare): boolean {
   if (!holdsWeights(seat, lowered)) return false;
   const there = { ...seat, settings: withShare(seat, lowered) };
@@ -61,6 +61,7 @@ function helps({ recipe }: Fit, seat: Seat, lowered: LoweredShare): boolean {
   if (verdict === "no") return false;
   const planned = planInSeat(withModel(there, values), there);
   const machine = planned.machines.find(({ name }) => name === seat.machine);
+  if (machine !== undefined && leftGiB(machine.ledger) < 0) return false;
   const container = machine?.inferenceServers.find(({ key }) => key === lowered.server)?.container;
   const kv = container && machine?.kv[container.name];
   return kv == null || startVerdictOf(kv) !== "cannot start";

@@ -134,9 +134,9 @@ const REFUSED: readonly (readonly [
     "embedding in the default stack",
     DEFAULT,
     [EMBEDDING],
-    `${EMBEDDING} ${short("0.07", "0.00", "8.5")} ${lower("b", "0.45", "0.30")}, or ${LOWER_A}.`,
+    `${EMBEDDING} ${short("0.07", "0.00", "8.5")} ${lower("b", "0.45", "0.38")}, or ${LOWER_A}.`,
     [
-      [["inferenceServers", "b"], 0.3, ["b 0.3", "embedding 0.15"]],
+      [["inferenceServers", "b"], 0.38, ["b 0.38", "embedding 0.07"]],
       [["instanceA"], 0.38, ["b 0.45", "embedding 0.07"]],
     ],
   ],
@@ -144,9 +144,9 @@ const REFUSED: readonly (readonly [
     "rerank in the default stack",
     DEFAULT,
     [RERANK],
-    `${RERANK} ${short("0.07", "0.00", "8.5")} ${lower("b", "0.45", "0.30")}, or ${LOWER_A}.`,
+    `${RERANK} ${short("0.07", "0.00", "8.5")} ${lower("b", "0.45", "0.38")}, or ${LOWER_A}.`,
     [
-      [["inferenceServers", "b"], 0.3, ["b 0.3", "rerank 0.15"]],
+      [["inferenceServers", "b"], 0.38, ["b 0.38", "rerank 0.07"]],
       [["instanceA"], 0.38, ["b 0.45", "rerank 0.07"]],
     ],
   ],
