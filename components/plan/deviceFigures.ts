@@ -1,4 +1,4 @@
-import { deviceOf, USUAL_DEVICE } from "../../machines/devices/devices";
+import { sizedDevice, USUAL_DEVICE } from "../../machines/devices/devices";
 import { ownSpeeds } from "../memory/kvRoom";
 import type { MachineMemory } from "../memory/machineMemory";
 import type { ServerKv } from "../memory/serverKv";
@@ -8,21 +8,25 @@ import type { MachineSettings } from "../settings/machine";
 
 const NOT_ITS_OWN = "a DGX Spark's";
 
+type OfDevice = Pick<MachineSettings, "device" | "totalGiB">;
+
 /** Whether what was published of a DGX Spark isn't known of a machine. */
-const isUnseen = (device: string | undefined): boolean => deviceOf(device)?.planned === "unseen";
+const isUnseen = ({ device, totalGiB }: OfDevice): boolean =>
+  sizedDevice(device, totalGiB)?.planned === "unseen";
 
 /** The machines of which it is known where a machine like this hangs. */
-export const machinesSeen = (device: string | undefined): string =>
-  isUnseen(device) ? "DGX Sparks" : "Machines of this kind";
+export const machinesSeen = (machine: OfDevice): string =>
+  isUnseen(machine) ? "DGX Sparks" : "Machines of this kind";
 
 /** What is only good to know of the device that a machine is planned as. */
-export function deviceNotes(machine: string, { device }: MachineSettings): Warning[] {
+export function deviceNotes(machine: string, settings: OfDevice): Warning[] {
+  const { device, totalGiB } = settings;
   if (device === undefined) {
     const message = `This machine is planned as a DGX Spark: \`device\` isn't declared. If it is one, or a sibling from another maker, write \`device: ${USUAL_DEVICE}\`: then \`totalGiB\` and the machine itself are checked.`;
     return [{ machine, code: "device-assumed", message }];
   }
-  if (!isUnseen(device)) return [];
-  const { oneOf, warnings = [] } = deviceOf(device) ?? {};
+  if (!isUnseen(settings)) return [];
+  const { oneOf, warnings = [] } = sizedDevice(device, totalGiB) ?? {};
   const known = warnings.map(({ what, source }) => ` Known about it: ${what} (${source}).`);
   const message = `This project has not been seen to run on ${oneOf}: figures marked "${NOT_ITS_OWN}" were published for another machine.${known.join("")}`;
   return [{ machine, code: "device-unseen", message }];
@@ -30,11 +34,11 @@ export function deviceNotes(machine: string, { device }: MachineSettings): Warni
 
 /** Marks what others' machines told of the room for a KV cache, and of a prompt's time. */
 export function kvOn(
-  device: string | undefined,
+  machine: OfDevice,
   kv: ServerKv | null,
   server: InferenceServerSettings,
 ): ServerKv | null {
-  if (kv === null || !isUnseen(device)) return kv;
+  if (kv === null || !isUnseen(machine)) return kv;
   const { room, prefill } = kv;
   const { started } = room;
   const isOwn = room.basis === "measured" || room.basis === "setting";
@@ -55,8 +59,8 @@ export function kvOn(
 }
 
 /** Marks what a machine's memory has of defaults. */
-export function memoryOn(device: string | undefined, memory: MachineMemory): MachineMemory {
-  if (!isUnseen(device)) return memory;
+export function memoryOn(machine: OfDevice, memory: MachineMemory): MachineMemory {
+  if (!isUnseen(machine)) return memory;
   const lines = memory.ledger.lines.map((line) =>
     line.basis === "default" ? { ...line, source: marked(line.source) } : line,
   );

@@ -149,7 +149,7 @@ export function machinePlan(
   const [inferenceServers, ranks] = headsAndRanks(servers.map(({ plan }) => plan));
   const around = services(name, machine, inferenceServers, { evidence, machines });
   const added = machineMemory(machine, servers, around.memory, meminfo);
-  const { apart = [], ...memory } = memoryOn(machine.device, added);
+  const { apart = [], ...memory } = memoryOn(machine, added);
   const withKv = servers.map((server) => {
     const least = leastMemory(name, server.settings.nodes, totalOf);
     const maxOutputTokens = longestAnswer(around.clients, server.plan.key);
@@ -210,12 +210,13 @@ const gateFiles = (
 
 /** What is known of a server's KV cache, with whose figures it rests on. */
 function kvOfServer(
-  { device, totalGiB }: MachineSettings,
+  machine: MachineSettings,
   { settings, model }: KnownServer,
   context: Omit<Parameters<typeof serverKv>[1], "totalGiB">,
 ) {
+  const { device, totalGiB } = machine;
   const found = serverKv(settings, { totalGiB, ...context, ...defined({ device }) }, model);
-  return { ...found, kv: kvOn(device, found.kv, settings) };
+  return { ...found, kv: kvOn(machine, found.kv, settings) };
 }
 
 function totalWarnings(

@@ -46,7 +46,7 @@ function warnOfShares(
   const isOpen = several && !recorded && aggregate <= AGGREGATE_LIMIT;
   const sum = `${(aggregate * machine.totalGiB).toFixed(1)} of ${machine.totalGiB.toFixed(1)} GiB`;
   const open = `${sum}, which should fit on paper but has not been measured yet`;
-  const high = `${machinesSeen(machine.device)} have hung between 0.80 and 0.90: raise it step by step and watch MemAvailable.`;
+  const high = `${machinesSeen(machine)} have hung between 0.80 and 0.90: raise it step by step and watch MemAvailable.`;
   if (aggregate > AGGREGATE_CAUTION)
     warn(
       "aggregate-high",

@@ -166,7 +166,7 @@ export const machine = strictObject(
       "Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark.",
     ),
     device: optional(z.enum(DEVICE_IDS)).describe(
-      "What the machine is, as `serving init` recognises it: `gb10` is a DGX Spark or a sibling from another maker. The preflight refuses a device that isn't the machine's. A `totalGiB` more than 3 % off the figure seen on that device is a fault. On `jetson-thor` and `nvidia-unified`, figures published for a DGX Spark are marked. On `other`, a machine without an NVIDIA GPU that shares its memory, no server can be declared. Left out: planned as a DGX Spark.",
+      "What the machine is, as `serving init` recognises it: `gb10` is a DGX Spark or a sibling from another maker. The preflight refuses a device that isn't the machine's. On `gb10`, a `totalGiB` more than 3 % off the figures known of it is a fault: 121.63 to 121.69, or 60.7 of the one with 64 GB. On that one, `jetson-thor`, `n1x` and `nvidia-unified`, figures published for a DGX Spark are marked. On `other`, a machine without an NVIDIA GPU that shares its memory, no server can be declared. Left out: planned as a DGX Spark.",
     ),
     dockerHost: textMatching(/^(unix|ssh):\/\//, {
       error: ({ input }) =>

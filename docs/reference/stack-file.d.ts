@@ -4,8 +4,8 @@
 export interface MachineSettings {
   /** Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark. */
   readonly totalGiB: number;
-  /** What the machine is, as `serving init` recognises it: `gb10` is a DGX Spark or a sibling from another maker. The preflight refuses a device that isn't the machine's. A `totalGiB` more than 3 % off the figure seen on that device is a fault. On `jetson-thor` and `nvidia-unified`, figures published for a DGX Spark are marked. On `other`, a machine without an NVIDIA GPU that shares its memory, no server can be declared. Left out: planned as a DGX Spark. */
-  readonly device?: "gb10" | "jetson-thor" | "nvidia-unified" | "other";
+  /** What the machine is, as `serving init` recognises it: `gb10` is a DGX Spark or a sibling from another maker. The preflight refuses a device that isn't the machine's. On `gb10`, a `totalGiB` more than 3 % off the figures known of it is a fault: 121.63 to 121.69, or 60.7 of the one with 64 GB. On that one, `jetson-thor`, `n1x` and `nvidia-unified`, figures published for a DGX Spark are marked. On `other`, a machine without an NVIDIA GPU that shares its memory, no server can be declared. Left out: planned as a DGX Spark. */
+  readonly device?: "gb10" | "n1x" | "jetson-thor" | "nvidia-unified" | "other";
   /** Docker engine of the machine: a socket here (`unix://`), or `ssh://user@host` for another computer, whose files are written over the same ssh (guide: a machine that is elsewhere). Default: `"unix:///var/run/docker.sock"`. */
   readonly dockerHost?: string;
   /** Home directory on the machine, which `~/` in a path means. Left out: the home of whoever runs this; over ssh `/root` for root and `/home/USER` for any other user that `dockerHost` names. */

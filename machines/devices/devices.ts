@@ -1,5 +1,5 @@
 import list from "./devices.json";
-import type { Device } from "./schema";
+import type { Device, DeviceSize } from "./schema";
 
 /** Every device that is known, in the order in which they are recognised. */
 // The types of the JSON's regular expressions and enumerations are those of the schema, which a
@@ -36,19 +36,51 @@ export const whyNoServer = (id: string | undefined): string | undefined =>
 /** A total that is off by more than this share isn't that device's. */
 const TOTAL_TOLERANCE = 0.03;
 
-/** Why a declared total can't be that of the declared device; `undefined` where it can. */
-export function totalOfAnother(id: string | undefined, totalGiB: number): string | undefined {
-  const { oneOf, memTotal } = deviceOf(id) ?? {};
-  if (memTotal === undefined) return undefined;
-  const { fromGiB, toGiB, source } = memTotal;
+/** By what part a total is off what machines of a size have. */
+const offBy = (totalGiB: number, { fromGiB, toGiB }: DeviceSize): number => {
   const nearest = Math.min(Math.max(totalGiB, fromGiB), toGiB);
-  const off = Math.abs(totalGiB - nearest) / nearest;
-  if (off <= TOTAL_TOLERANCE) return undefined;
-  return `${totalGiB} GiB is ${(off * 100).toFixed(1)} % off the memory seen on ${oneOf}: ${fromGiB} to ${toGiB} GiB (${source}). Write MemTotal of /proc/meminfo in kB, divided by 1048576, or another \`device\`.`;
+  return Math.abs(totalGiB - nearest) / nearest;
+};
+
+/** The size of a device that a total is nearest to. */
+function nearestSize({ sizes = [] }: Device, totalGiB: number): DeviceSize | undefined {
+  const [nearest] = [...sizes].sort((a, b) => offBy(totalGiB, a) - offBy(totalGiB, b));
+  return nearest;
 }
 
+/** A device with what its machines of one size have of their own; `undefined` without a device. */
+export function sizedDevice(id: string | undefined, totalGiB: number) {
+  const device = deviceOf(id);
+  const size = device && nearestSize(device, totalGiB);
+  const isOfSize = size !== undefined && offBy(totalGiB, size) <= TOTAL_TOLERANCE;
+  return device && { ...device, ...(isOfSize ? size : {}), name: device.name };
+}
+
+/**
+ * Why a declared total can't be that of the declared device; `undefined` where it can. Of a device
+ * that this project was not seen to run on, too few sizes are known to refuse one.
+ */
+export function totalOfAnother(id: string | undefined, totalGiB: number): string | undefined {
+  const device = deviceOf(id);
+  const size = device?.planned === "seen" ? nearestSize(device, totalGiB) : undefined;
+  if (device === undefined || size === undefined) return undefined;
+  const off = offBy(totalGiB, size);
+  if (off <= TOTAL_TOLERANCE) return undefined;
+  const { fromGiB, toGiB, source, oneOf = device.oneOf } = size;
+  const seen = fromGiB === toGiB ? `${fromGiB} GiB` : `${fromGiB} to ${toGiB} GiB`;
+  return `${totalGiB} GiB is ${(off * 100).toFixed(1)} % off the memory of ${oneOf}: ${seen} (${source}). Write MemTotal of /proc/meminfo in kB, divided by 1048576, or another \`device\`.`;
+}
+
+/** The model that its maker starts on a device of this size, where one is published. */
+export const suggestedModel = (id: string | undefined, totalGiB: number): string | undefined =>
+  sizedDevice(id, totalGiB)?.suggests?.model;
+
 /** A device in words, with what the machine calls itself: `a DGX Spark (ASUS GX10)`. */
-export function deviceText(id: string, model?: string): string {
-  const text = deviceOf(id)?.oneOf ?? id;
-  return model === undefined ? text : `${text} (${model})`;
+export function deviceText(
+  id: string,
+  { totalGiB, product }: { readonly totalGiB?: number; readonly product?: string } = {},
+): string {
+  const device = totalGiB === undefined ? deviceOf(id) : sizedDevice(id, totalGiB);
+  const text = device?.oneOf ?? id;
+  return product === undefined ? text : `${text} (${product})`;
 }

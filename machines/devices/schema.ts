@@ -12,6 +12,20 @@ const sign = z.strictObject({
   nvidia: z.literal(false).optional(),
 });
 
+const plannedAs = z.enum(["seen", "unseen", "no"]);
+
+/** MemTotal of the machines of a device that have as much memory, in GiB. */
+const size = z.strictObject({
+  name: z.string().regex(/^[a-z][a-z0-9-]*$/),
+  oneOf: text().optional(),
+  planned: plannedAs.optional(),
+  fromGiB: z.number().positive(),
+  toGiB: z.number().positive(),
+  source: text(),
+  date: z.iso.date(),
+  suggests: z.strictObject({ model: text(), source: text(), date: z.iso.date() }).optional(),
+});
+
 const device = z.strictObject({
   id: z.string().regex(/^[a-z][a-z0-9-]*$/),
   name: text(),
@@ -19,16 +33,9 @@ const device = z.strictObject({
   siblings: z.array(text()).optional(),
   maker: z.literal("NVIDIA").optional(),
   architecture: z.literal("aarch64").optional(),
-  planned: z.enum(["seen", "unseen", "no"]),
+  planned: plannedAs,
   recognisedBy: z.array(sign).min(1),
-  memTotal: z
-    .strictObject({
-      fromGiB: z.number().positive(),
-      toGiB: z.number().positive(),
-      source: text(),
-      date: z.iso.date(),
-    })
-    .optional(),
+  sizes: z.array(size).min(1).optional(),
   seen: z.array(sourced),
   warnings: z.array(sourced).optional(),
 });
@@ -41,3 +48,4 @@ export const devicesSchema = z.strictObject({
 
 export type Device = z.output<typeof device>;
 export type Sign = z.output<typeof sign>;
+export type DeviceSize = z.output<typeof size>;

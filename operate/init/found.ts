@@ -1,3 +1,4 @@
+import { defined } from "../../faults/defined";
 import { deviceOf, deviceText, OTHER_DEVICE, totalOfAnother } from "../../machines/devices/devices";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
 import { systemGiB, UNEXPLAINED_GIB } from "./counted";
@@ -14,7 +15,7 @@ export function found(facts: HostFacts): string[] {
     ...(device === undefined
       ? []
       : [
-          `Device: ${deviceText(device, product)}.${totalOfAnother(device, totalGiB) === undefined ? "" : " Its memory is not that of such a device, so the file names no device."}`,
+          `Device: ${deviceText(device, defined({ totalGiB, product }))}.${totalOfAnother(device, totalGiB) === undefined ? "" : " Its memory is not that of such a device, so the file names no device."}`,
         ]),
     `Memory: ${totalGiB} GiB, of which ${availableGiB} were available.`,
     `GPU: ${gpuName(facts)}${gpuMemoryGiB === undefined ? "" : ` with ${gpuMemoryGiB} GiB of ${gpus.length === 1 ? "its" : "their"} own memory`}; ${driver === undefined && gpus.length === 0 ? "" : `driver ${driver ?? "none"}, `}kernel ${kernel}.`,

@@ -2,6 +2,7 @@ import { gte } from "@renovatebot/pep440";
 import type { Recipe } from "../../components/catalogue";
 import { pinnedServer } from "../../components/supply";
 import { defined } from "../../faults/defined";
+import { suggestedModel } from "../../machines/devices/devices";
 import { AGGREGATE_LIMIT, downToHundredth } from "../../vllm/utilization";
 import { fitModel } from "../models/fit";
 import { leavesOf } from "../models/seat";
@@ -44,8 +45,8 @@ export interface Offer {
 }
 
 /**
- * Served unless a model of the catalogue that fits is in the cache already: the one of
- * Pulumi.dgx.yaml.
+ * Served unless a model of the catalogue that fits is in the cache already, or the device's maker
+ * starts another one there: the one of Pulumi.dgx.yaml.
  */
 const DEFAULT_MODEL = "nvidia/Qwen3.6-35B-A3B-NVFP4";
 
@@ -61,7 +62,8 @@ export function* offers(
   { project, home, atBest = false }: Place & { readonly atBest?: boolean },
 ): Generator<Offer> {
   const cached = new Set(facts.modelCache.models.flatMap(({ id, whole }) => (whole ? [id] : [])));
-  const rank = ({ id }: Recipe) => (cached.has(id) ? 0 : id === DEFAULT_MODEL ? 1 : 2);
+  const usual = suggestedModel(facts.device, facts.memory.totalGiB) ?? DEFAULT_MODEL;
+  const rank = ({ id }: Recipe) => (cached.has(id) ? 0 : id === usual ? 1 : 2);
   const beside = facts.servers.length > 0;
   const asks = (recipe: Recipe) => shareFor(recipe, { beside });
   const servable = recipes.filter((recipe) => isServable(recipe) && asks(recipe) !== undefined);

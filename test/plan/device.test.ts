@@ -73,11 +73,11 @@ describe("the device of a plan", () => {
       return faultsFrom(() => parseStackFile("Pulumi.dgx.yaml", `${lines.join("\n")}\n`));
     };
     expect(faults("gb10", 121.69)).toEqual([]);
-    expect(faults("gb10", 62.5)).toMatchObject([
+    expect(faults("gb10", 100)).toMatchObject([
       { path: "machines.dgx.totalGiB", line: 4, code: "impossible_value" },
     ]);
-    expect(faults("gb10", 62.5)[0]?.message).toContain(
-      "62.5 GiB is 48.6 % off the memory seen on a DGX Spark: 121.63 to 121.69 GiB",
+    expect(faults("gb10", 100)[0]?.message).toContain(
+      "100 GiB is 17.8 % off the memory of a DGX Spark: 121.63 to 121.69 GiB",
     );
     expect(faults("other", 62.5)).toMatchObject([
       { path: "machines.dgx.inferenceServers", line: 7, code: "impossible_value" },

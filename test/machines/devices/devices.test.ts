@@ -4,6 +4,8 @@ import {
   DEVICES,
   deviceOf,
   EARLIER_DEVICES,
+  sizedDevice,
+  suggestedModel,
   totalOfAnother,
   whyNoServer,
 } from "../../../machines/devices/devices";
@@ -29,6 +31,18 @@ describe("the list of devices", () => {
       "gb10",
     ]);
     expect(deviceOf("gb10")?.siblings).toHaveLength(7);
+    const sizes = DEVICES.flatMap((device) => device.sizes ?? []).map(({ name }) => name);
+    expect(new Set(sizes).size).toBe(sizes.length);
+  });
+
+  it("a size has what is its own, and else what its device has", () => {
+    expect(sizedDevice("gb10", 121.69)).toMatchObject({ planned: "seen", oneOf: "a DGX Spark" });
+    expect(sizedDevice("gb10", 60.7)).toMatchObject({
+      ...{ id: "gb10", planned: "unseen", oneOf: "a DGX Spark of 64 GB" },
+    });
+    expect(suggestedModel("gb10", 60.7)).toBe("nvidia/Qwen3.8-27B-NVFP4");
+    expect(suggestedModel("gb10", 121.69)).toBeUndefined();
+    expect(sizedDevice(undefined, 60.7)).toBeUndefined();
   });
 });
 
@@ -51,6 +65,10 @@ describe("a machine is recognised", () => {
       "jetson-thor",
     ],
     ["one by its GPU", { gpus: ["NVIDIA Thor"], gpuMemoryGiB: "none" }, "jetson-thor"],
+    ["an RTX Spark", { gpus: ["NVIDIA RTX Spark N1X"], gpuMemoryGiB: 23.9 }, "n1x"],
+    ["one without nvidia-smi's figure", { gpus: ["NVIDIA N1X"] }, "n1x"],
+    ["a later one by its name alone", { gpus: ["NVIDIA GB11"] }, "nvidia-unified"],
+    ["a Jetson Orin by its GPU", { gpus: ["Orin (nvgpu)"] }, "nvidia-unified"],
     ["a later unified part", { gpus: ["NVIDIA GB11"], gpuMemoryGiB: "none" }, "nvidia-unified"],
     ["a Jetson Orin", { tree: "NVIDIA Jetson AGX Orin nvidia,tegra234" }, "nvidia-unified"],
     ["an RTX 5090", { gpus: ["NVIDIA GeForce RTX 5090"], gpuMemoryGiB: 31.8 }, "other"],
@@ -121,10 +139,20 @@ describe("what a device can't have", () => {
     ["gb10", 117.9, true],
     ["gb10", 125.3, false],
     ["gb10", 125.4, true],
+    ["gb10", 60.7, false],
+    ["gb10", 63, true],
+    ["n1x", 120, false],
     ["jetson-thor", 60, false],
     [undefined, 60, false],
   ])("is another total: %s with %s GiB", (id, total, refused) => {
     expect(totalOfAnother(id, total) !== undefined).toBe(refused);
+  });
+
+  it("is said with the size that is nearest", () => {
+    expect(totalOfAnother("gb10", 63)).toContain(
+      "63 GiB is 3.8 % off the memory of a DGX Spark of",
+    );
+    expect(totalOfAnother("gb10", 100)).toContain("of a DGX Spark: 121.63 to 121.69 GiB (MemTotal");
   });
 
   it("is a server, where no GPU of NVIDIA shares the machine's memory", () => {

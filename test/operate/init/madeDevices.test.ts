@@ -96,6 +96,24 @@ describe("from what a machine shows to its plan", () => {
       },
     ],
     [
+      "a DGX Spark of 64 GB, with NVIDIA's model for it",
+      { totalKib: gib(60.7), availableKib: gib(56), smiMemory: "[N/A]" },
+      {
+        ...{ rc: 0, device: "gb10", model: "nvidia/Qwen3.8-27B-NVFP4" },
+        there: ["Device: a DGX Spark of 64 GB.", MARK, "gpuMemoryUtilization 0.7 of 60.7 GiB"],
+        absent: [NONE, ASSUMED, "names no device"],
+      },
+    ],
+    [
+      "an RTX Spark N1x",
+      { totalKib: gib(61), availableKib: gib(56), gpus: ["NVIDIA RTX Spark N1X"] },
+      {
+        ...{ rc: 0, device: "n1x", model: MODEL },
+        there: ["Device: an RTX Spark N1x.", MARK],
+        absent: [NONE, ASSUMED, NO_DRIVER],
+      },
+    ],
+    [
       "an ASUS Ascent GX10",
       { totalKib: gib(121.63), smiMemory: "[N/A]", dmi: ["ASUSTeK COMPUTER INC.", "GX10"] },
       {
