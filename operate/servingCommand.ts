@@ -17,6 +17,10 @@ export const COMMANDS: CommandTable = {
     description: "List the known models, and whether each fits on the machine of the stack file.",
     load: async () => (await import("./commands/models")).modelsCommand(),
   },
+  fit: {
+    description: "Say whether a published recipe or command, or a model, would start on a machine.",
+    load: async () => (await import("./commands/fit")).fitCommand(),
+  },
   preview: {
     description:
       "Show what `up` would change, judged by the policies. It changes nothing on a machine.",

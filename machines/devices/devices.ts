@@ -57,8 +57,8 @@ export function sizedDevice(id: string | undefined, totalGiB: number) {
 }
 
 /**
- * Why a declared total can't be that of the declared device; `undefined` where it can. Of a device
- * that this project was not seen to run on, too few sizes are known to refuse one.
+ * Why a declared total can't be that of the declared device; `undefined` where it can. Too few sizes
+ * are known of a device that this project was not seen to run on to refuse one.
  */
 export function totalOfAnother(id: string | undefined, totalGiB: number): string | undefined {
   const device = deviceOf(id);

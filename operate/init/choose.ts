@@ -111,7 +111,7 @@ function commanded(command: string, facts: HostFacts, base: Wanted, place: Place
 }
 
 /** Facts that were printed before devices were known tell the GPU's name alone. */
-function recognised(facts: HostFacts): HostFacts {
+export function recognised(facts: HostFacts): HostFacts {
   const { device, gpus, product = "" } = facts;
   if (device !== undefined || gpus.length === 0) return facts;
   const found = recognise({ gpus, tree: product, dmi: product, pci: [] });

@@ -1,8 +1,10 @@
+import { readKnownStarts } from "../../components/catalogue";
 import { readModels } from "../../components/evidence";
 import type { MachinePlan } from "../../components/plan";
+import type { Evidence } from "../../components/planned";
 import type { MachineFacts } from "../../components/preflight";
 import { judgeMachine } from "../../components/preflight";
-import { parseStackFile } from "../../components/settings";
+import { parseStackFile, type StackSettings } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { judgedPlan } from "../plan/judgedPlan";
 import type { HostFacts } from "../sees/computer/facts";
@@ -24,8 +26,7 @@ export function draft(
 ) {
   const text = stackText(facts, wanted, toMend);
   const settings = parseStackFile(`Pulumi.${wanted.name}.yaml`, text);
-  const models = readModels(settings, projectOrProgram(), home);
-  const { planned, policies } = judgedPlan(settings, { home: home ?? "/home/operator", models });
+  const { planned, policies } = judgedPlan(settings, draftEvidence(settings, home));
   const [machine] = planned.machines;
   if (machine === undefined) throw new Error("a stack file of one machine plans one");
   const refused = policies.filter(({ verdict }) => verdict === "refused");
@@ -33,6 +34,13 @@ export function draft(
   const findings = judgeMachine(machine, machineFacts(facts, machine, wanted));
   return { text, settings, machine, refused, findings };
 }
+
+/** What a draft is planned by; `home` as for `draft`. */
+export const draftEvidence = (settings: StackSettings, home?: string): Evidence => ({
+  home: home ?? "/home/operator",
+  models: readModels(settings, projectOrProgram(), home),
+  starts: readKnownStarts(),
+});
 
 /** What the preflight would read of the machine, as far as it was. */
 function machineFacts(

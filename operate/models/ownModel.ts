@@ -51,7 +51,7 @@ export interface ChosenModel {
  * model that can't be served.
  */
 export async function chooseModel(
-  stack: OneMachine,
+  stack: Pick<OneMachine, "settings">,
   bare: Seat,
   wanted: string,
 ): Promise<ChosenModel> {

@@ -67,7 +67,7 @@ export function unclearName(
   return new WrongUse(
     isHubId(wanted)
       ? `${wanted} is not in the catalogue: ${close}. \`serving models use ${wanted}\` reads it from the hub.`
-      : `${wanted} is not in the catalogue: ${close}. For any other model, name its hub id: serving models use ORG/NAME`,
+      : `${wanted} is not in the catalogue: ${close}. For any other model, write its hub id: ORG/NAME.`,
   );
 }
 

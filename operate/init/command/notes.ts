@@ -1,5 +1,5 @@
 import { UnreadableInput } from "../../../faults/fault";
-import type { LeftOut } from "./words";
+import { COMMAND, type LeftOut } from "./words";
 
 /** What a person is told of a command. */
 export interface CommandNotes {
@@ -23,10 +23,12 @@ export function notesText({ leftOut, setHere, chosen }: CommandNotes): string[] 
   ];
 }
 
-/** The command that server B is to run, where there is one. */
-export async function publishedCommand(given: string | undefined): Promise<string | undefined> {
+/** The command that server B is to run, where there is one; `-` is stdin, of which `stdin` is the name. */
+export async function publishedCommand(
+  given: string | undefined,
+  stdin = `${COMMAND} -`,
+): Promise<string | undefined> {
   if (given !== "-") return given;
-  const stdin = "--from-command -";
   if (process.stdin.isTTY)
     throw new UnreadableInput(stdin, "stdin is a terminal; pipe a command into it");
   let text = "";

@@ -2,7 +2,7 @@ import { ownValue } from "../../../faults/defined";
 import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
 import { shellWord } from "../../../faults/shellWords";
 import { parseYaml } from "../../../faults/yamlDocument";
-import { type LeftOut, refuseCommand } from "./words";
+import { COMMAND, type LeftOut, refuseCommand } from "./words";
 
 /** A recipe of sparkrun or of spark-vllm-docker as the command that it starts. */
 export interface RecipeCommand {
@@ -49,7 +49,7 @@ const PASSES = 5;
 /** The command of a recipe; `undefined` where the text is a command itself. */
 export function recipeCommand(text: string): RecipeCommand | undefined {
   if (!/^(?:model|command|defaults|services):/m.test(text)) return undefined;
-  const recipe = objectOr(parseYaml("--from-command", text).value);
+  const recipe = objectOr(parseYaml(COMMAND, text).value);
   if (isRecord(recipe.services)) refuseCommand(NO_COMPOSE);
   const runtime = textOr(recipe.runtime);
   if (!RUNTIMES.test(runtime))

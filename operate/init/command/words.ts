@@ -75,7 +75,10 @@ export const expansions = (word: string): string[] =>
 /** A word as it was written, without any secret. */
 export const asWritten = (word: string): string => redactSecrets(word.replace(STAND_IN, "$1"));
 
+/** What a text that somebody published is called where no server can be made of it. */
+export const COMMAND = "--from-command";
+
 /** Refuses a command, with every reason. */
 export function refuseCommand(...reasons: readonly string[]): never {
-  throw new WrongUse(`--from-command: ${reasons.join(" ")}`);
+  throw new WrongUse(`${COMMAND}: ${reasons.join(" ")}`);
 }

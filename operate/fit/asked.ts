@@ -1,0 +1,125 @@
+import { existsSync } from "node:fs";
+import { Failed, WrongUse } from "../../commandLine/exit";
+import { isHubId } from "../../components/catalogue";
+import { readHubModel } from "../../components/fetch";
+import type { Evidence } from "../../components/planned";
+import { defined } from "../../faults/defined";
+import { UnreadableInput } from "../../faults/fault";
+import { readTextFile } from "../../faults/textFile";
+import { homeOn, onMachine } from "../../machines/home";
+import { cacheOn } from "../../machines/hubCache";
+import { commandServer } from "../init/command/fromCommand";
+import { type CommandNotes, publishedCommand } from "../init/command/notes";
+import { COMMAND } from "../init/command/words";
+import { draft, draftEvidence } from "../init/draft";
+import type { Place } from "../init/offers";
+import type { Wanted } from "../init/settings";
+import { type Fit, fitModel } from "../models/fit";
+import { chooseModel } from "../models/ownModel";
+import type { HostFacts } from "../sees/computer/facts";
+
+/** What somebody asks about: a server that a stack file would have. */
+export interface Asked {
+  readonly model: string;
+  /** What the stack file would be made of. */
+  readonly wanted: Wanted;
+  /** What was read of a model that the catalogue lacks. */
+  readonly models?: NonNullable<Evidence["models"]>;
+  /** Why nothing was read of it. */
+  readonly unread?: string;
+  /** What became of a command. */
+  readonly told?: CommandNotes;
+}
+
+/** A model of which no server can be planned on a machine, and why. */
+export type NoServer = Pick<Fit, "recipe" | "reasons" | "lacksMachines" | "missingGiB">;
+
+/**
+ * The server that is asked about: of a command or recipe in a file, on stdin (`-`) or given itself,
+ * or of a model by its name. Throws `WrongUse` or `UnreadableInput` for what can't be read.
+ */
+export async function askedServer(
+  given: string,
+  facts: HostFacts,
+  place: Place,
+): Promise<Asked | NoServer> {
+  const text = await commandText(given);
+  const base: Wanted = { name: place.name, clients: [] };
+  if (text === undefined) return namedModel(given, facts, base, place);
+  const { server, model, told } = calledBy(sourceOf(given), () =>
+    commandServer(text, facts, base, place),
+  );
+  const wanted = { ...base, ...server };
+  return { model, wanted, told, ...(await ownModel(model, facts, wanted, place)) };
+}
+
+async function commandText(given: string): Promise<string | undefined> {
+  if (given === "-") return publishedCommand(given, "stdin");
+  if (existsSync(given)) return readTextFile(given);
+  if (/\s/.test(given.trim())) return given;
+  return FILE.test(given) ? readTextFile(given) : undefined;
+}
+
+/** What nobody calls a model: its file is asked for, and told to be missing. */
+const FILE = /^[/~.]|\.(?:ya?ml|sh|txt|json|md)$/;
+
+const sourceOf = (given: string): string =>
+  given === "-" ? "stdin" : existsSync(given) ? given : "the command";
+
+/** Reads a command, and calls it as this command line does where it can't be read. */
+function calledBy<Read>(source: string, read: () => Read): Read {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof WrongUse) throw new WrongUse(error.message.replace(COMMAND, source));
+    if (error instanceof UnreadableInput && error.input === COMMAND)
+      throw new UnreadableInput(source, error.reason, error.place);
+    throw error;
+  }
+}
+
+/** The model's own files, where the catalogue and this computer's model cache lack it. */
+async function ownModel(
+  id: string,
+  facts: HostFacts,
+  wanted: Wanted,
+  { home }: Place,
+): Promise<Pick<Asked, "models" | "unread">> {
+  const { settings, machine } = draft(facts, wanted, home);
+  const own = settings.machines[machine.name];
+  const { models = {} } = draftEvidence(settings, home);
+  if (own === undefined || models[id] !== undefined || !isHubId(id)) return {};
+  const path = onMachine(own.modelCache, { home: homeOn(own, { home: home ?? "" }) });
+  const cache = await cacheOn(own, path, id);
+  try {
+    const { config, weightsGB } = await readHubModel(id, { cache });
+    return {
+      models: { [id]: { source: `config.json of ${id}`, config, ...defined({ weightsGB }) } },
+    };
+  } catch (error) {
+    if (error instanceof Failed) return { unread: error.message };
+    throw error;
+  }
+}
+
+/** The server that `models use` would write for a model. */
+async function namedModel(
+  name: string,
+  facts: HostFacts,
+  base: Wanted,
+  { project, home }: Place,
+): Promise<Asked | NoServer> {
+  const { settings, machine } = draft(facts, base, home);
+  const own = settings.machines[machine.name];
+  if (own === undefined) throw new Error("a draft of one machine has it");
+  const bare = { settings, machine: machine.name, server: "b", project, leaves: [] };
+  const { recipe, seat } = await chooseModel({ settings: own }, bare, name);
+  const fit = fitModel(recipe, seat);
+  if (fit.values.length === 0) return fit;
+  const image = fit.image === undefined ? {} : { image: { image: fit.image } };
+  return {
+    model: recipe.id,
+    wanted: { ...base, server: fit.values, ...image },
+    ...defined({ models: seat.own?.evidence }),
+  };
+}

@@ -1,0 +1,158 @@
+// Recipes as people publish them, made up but for NVIDIA's: the profile of a DGX Spark in
+// NVIDIA/NemoClaw docs/inference/dgx-spark-recipe.mdx and the script of the one with 64 GB in
+// NVIDIA/dgx-spark-playbooks (sync-vllm-single-spark-64gb.sh, 19491904).
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { temporaryFolder } from "../../layers/temporaryFolder";
+import { madeFacts } from "../init/madeFacts";
+import { runServing } from "../runServing";
+
+const MODEL = "nvidia/Qwen3.6-35B-A3B-NVFP4";
+const NVIDIA = `docker run -d --gpus all --ipc host -p 127.0.0.1:8000:8000 nvcr.io/nvidia/vllm:26.05.post1 \\
+  vllm serve ${MODEL} --gpu-memory-utilization 0.4 --max-model-len 262144 --max-num-seqs 4 \\
+  --max-num-batched-tokens 8192 --kv-cache-dtype fp8 --load-format fastsafetensors \\
+  --speculative-config '{"method":"mtp","num_speculative_tokens":3}'`;
+const NVIDIA_64 = `docker run -d --gpus all --ipc host --entrypoint "" -p "127.0.0.1:8000:8000" \\
+  -e HF_HUB_OFFLINE=1 vllm/vllm-openai:qwen38 vllm serve nvidia/Qwen3.8-27B-NVFP4 \\
+  --host 0.0.0.0 --port 8000 --tensor-parallel-size 1 --kv-cache-dtype fp8 \\
+  --gpu-memory-utilization 0.7 --max-model-len 262144 --max-num-seqs 8 \\
+  --max-num-batched-tokens 8192 --load-format fastsafetensors`;
+
+let folder = "";
+
+beforeEach(() => {
+  folder = temporaryFolder("fit-");
+  mkdirSync(join(folder, "home"));
+});
+
+afterEach(() => void vi.unstubAllEnvs());
+
+/** Runs `serving fit` in an empty folder, where no hub can be reached. */
+async function ask(...args: string[]) {
+  const cwd = vi.spyOn(process, "cwd").mockReturnValue(folder);
+  try {
+    return await runServing(["fit", ...args], {
+      ...{ HOME: join(folder, "home"), HF_ENDPOINT: "http://127.0.0.1:9" },
+    });
+  } finally {
+    cwd.mockRestore();
+  }
+}
+
+async function judged(...args: string[]) {
+  const { code, out } = await ask(...args, "--format", "json");
+  return { code, ...JSON.parse(out) };
+}
+
+const file = (text: string, name = "recipe.txt") => {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+};
+
+const serve = (share: number, more = "") =>
+  `vllm serve openai/gpt-oss-20b --gpu-memory-utilization ${share} --max-model-len 131072 ${more}`;
+
+describe("the exit code of serving fit", () => {
+  it.each<[string, string, readonly string[], number, string]>([
+    ["a command that starts", serve(0.6), [], 0, "starts"],
+    ["the same, strictly", serve(0.6), ["--strict"], 0, "starts"],
+    ["one that may start", NVIDIA, [], 0, "may start"],
+    ["the same, strictly", NVIDIA, ["--strict"], 1, "may start"],
+    ["NVIDIA's script for 64 GB", NVIDIA_64, ["--machine", "spark-64"], 0, "may start"],
+    ["a share below the weights", serve(0.05), [], 1, "cannot start"],
+    ["a batch that vLLM refuses", serve(0.6, "--max-num-batched-tokens 2"), [], 1, "cannot start"],
+    ["more than is free after a boot", serve(0.9), [], 0, "may start"],
+    ["an unknown model", "vllm serve org/unknown", [], 1, "not judged"],
+    ["several GPUs", serve(0.6, "--tensor-parallel-size 2"), [], 1, "not judged"],
+  ])("is by the verdict: %s", async (_, text, options, code, verdict) => {
+    expect(await judged(file(text), ...options)).toMatchObject({ code, verdict, version: 1 });
+  });
+
+  it.each([
+    ["a text without a server", "echo hello", /\/recipe\.txt: No start of vLLM was found/],
+    ["a recipe that is no YAML", "model: [", /\/recipe\.txt:1:\d+: not valid YAML/],
+    ["a GGUF", "vllm serve a/b-GGUF", /\/recipe\.txt: Its model's name says GGUF/],
+  ])("is 2 for what can't be read: %s", async (_, text, message) => {
+    const { code, out, err } = await ask(file(text));
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toMatch(message);
+    expect(err).not.toContain("--from-command");
+  });
+
+  it("is 2 for an unknown machine, a missing file and an unknown name", async () => {
+    const machine = await ask("gpt-oss-20b", "--machine", "nowhere");
+    expect(machine.code).toBe(2);
+    expect(machine.err).toContain("Write one of spark, spark-64, n1x, thor, or a file with");
+    const missing = await ask("recipe.yaml");
+    expect(missing.code).toBe(2);
+    expect(missing.err).toMatch(/^recipe\.yaml: /);
+    const name = await ask("nope");
+    expect(name.code).toBe(2);
+    expect(name.err).toContain("nope is not in the catalogue");
+  });
+});
+
+describe("serving fit", () => {
+  it("says the verdict first, then memory, agents and what to change", async () => {
+    const { out, err } = await ask(file(NVIDIA));
+    expect(err).toBe("");
+    expect(out).toMatch(new RegExp(`^may start: ${MODEL} on a DGX Spark \\(121\\.69 GiB\\): `));
+    expect(out).toContain("gpuMemoryUtilization 0.4, maxModelLen 262144, maxNumSeqs 4");
+    expect(out).toMatch(/^ {2}\[1+\d*\.+\]$/m);
+    expect(out).toMatch(/agents at once +\d/);
+    expect(out).toMatch(/To change:\n {2}- Room for the KV cache/);
+  });
+
+  it("reads stdin, a command in quotes and a recipe alike", async () => {
+    const recipe = `recipe_version: "1"\nmodel: openai/gpt-oss-20b\ndefaults:\n  share: 0.6\ncommand: |\n  ${serve(0.6).replace("0.6", "{share}")}\n`;
+    vi.spyOn(process, "stdin", "get").mockReturnValue(
+      Readable.from([serve(0.6)]) as typeof process.stdin,
+    );
+    const [piped, quoted, read] = [
+      await judged("-"),
+      await judged(serve(0.6)),
+      await judged(file(recipe, "recipe.yaml")),
+    ];
+    vi.restoreAllMocks();
+    expect(quoted).toMatchObject({
+      verdict: "starts",
+      machine: { name: "spark", what: "a DGX Spark", totalGiB: 121.69 },
+      server: { model: "openai/gpt-oss-20b", settings: { maxModelLen: 131_072 } },
+      change: [],
+    });
+    for (const each of [piped, read]) expect(each).toEqual(quoted);
+  });
+
+  it("judges a model by the settings that `models use` would write", async () => {
+    const found = await judged("gpt-oss-20b");
+    expect(found).toMatchObject({ code: 0, server: { model: "openai/gpt-oss-20b" } });
+    expect(found.memory.kv.agents[0].atOnce).toBeGreaterThan(0);
+    const large = await judged("gpt-oss-120b", "--machine", "spark-64");
+    expect(large).toMatchObject({ code: 1, verdict: "cannot start" });
+    const two = await judged("saricles/MiniMax-M2.7-NVFP4-GB10");
+    expect(two).toMatchObject({ code: 1, verdict: "cannot start", memory: null });
+    expect(two.why).toContain("It needs 2 machines");
+  });
+
+  it("says of an unknown model that the hub wasn't reached", async () => {
+    const { verdict, why } = await judged("org/unknown");
+    expect(verdict).toBe("not judged");
+    expect(why).toContain("org/unknown could not be fetched");
+  });
+
+  it("takes the facts of a machine, with what runs there", async () => {
+    const facts = await madeFacts();
+    expect(await judged("gpt-oss-20b", "--machine", facts)).toMatchObject({
+      ...{ code: 0, machine: { name: "spark-7f3a", what: "a DGX Spark" } },
+    });
+  });
+
+  it("judges nothing on a machine that gets no server", async () => {
+    const facts: object = JSON.parse(readFileSync(await madeFacts(), "utf8"));
+    const other = file(JSON.stringify({ ...facts, device: "other" }), "other.json");
+    const found = await judged("gpt-oss-20b", "--machine", other);
+    expect(found).toMatchObject({ code: 1, verdict: "not judged", memory: null });
+  });
+});
