@@ -1,18 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { readKnownStarts } from "../../components/catalogue/knownStarts";
 import { outcomeOf } from "../../components/memory/starts/figures";
 import type { AskedServer } from "../../components/memory/starts/likeness";
 import { startVerdict } from "../../components/memory/starts/verdict";
 import { BESIDE_WEIGHTS_GIB, weigh } from "../../components/memory/starts/weigh";
-import type { ModelStarts, SeenStart } from "../../components/planned/schema/seenStart";
-
-const KNOWN = readKnownStarts();
-const SAMPLE = "nvidia/Qwen3.6-35B-A3B-NVFP4";
-const NONE = { class: null, weightsGiB: null, starts: [] };
-
-/** KV cache of one window of the sample's model in fp8, with the block that vLLM keeps free. */
-const WINDOW_GIB: Readonly<Record<number, number>> = { 262144: 2.66, 131072: 1.4, 32768: 0.46 };
+import type { SeenStart } from "../../components/planned/schema/seenStart";
+import { judged, KNOWN, SAMPLE, type StartVector, vectorsOf } from "../fixtures/judgedStarts";
 
 const ASKED: AskedServer = {
   device: "gb10",
@@ -26,39 +19,6 @@ const ASKED: AskedServer = {
   weightsGiB: 20.5,
   class: "hybrid",
 };
-
-/** What is known of a model's starts, or all but those that somebody published. */
-function judged(
-  asked: AskedServer,
-  share: number,
-  {
-    model = SAMPLE,
-    windowGiB = 2.66,
-    cacheGiB,
-    without = () => false,
-  }: {
-    readonly model?: string;
-    readonly windowGiB?: number;
-    readonly cacheGiB?: number;
-    readonly without?: (start: SeenStart) => boolean;
-  } = {},
-) {
-  const keep = (each: ModelStarts): ModelStarts => ({
-    ...each,
-    starts: each.starts.filter((start) => !without(start)),
-  });
-  const own = KNOWN.find((each) => each.model === model) ?? { ...NONE, model };
-  const weighed = weigh(asked, {
-    own: keep(own),
-    others: KNOWN.filter((each) => each.model !== model).map(keep),
-    windowGiB: ({ maxModelLen }) => WINDOW_GIB[maxModelLen ?? 0],
-  });
-  const { totalGiB, weightsGiB } = asked;
-  const budgetGiB = share * totalGiB;
-  const figures = { totalGiB, budgetGiB, weightsGiB, windowGiB };
-  const found = startVerdict(cacheGiB === undefined ? figures : { ...figures, cacheGiB }, weighed);
-  return { ...weighed, ...found };
-}
 
 const N1X = { ...ASKED, device: "n1x", totalGiB: 61, loader: "fastsafetensors", drafts: true };
 const NEMOCLAW = { ...ASKED, loader: "fastsafetensors", drafts: true, vllm: undefined };
@@ -94,32 +54,10 @@ describe("the sample's model, where NVIDIA and others ran it", () => {
   });
 });
 
-/** The published starts, each with what its server would have asked. */
-const VECTORS = KNOWN.flatMap((model) =>
-  model.starts.flatMap((start) => {
-    const { totalGiB, utilization, memory, availableKvGiB: available, lines, ranks } = start;
-    const weightsGiB =
-      lines.weightsGiB ?? (model.weightsGiB === null ? null : model.weightsGiB / ranks);
-    if (weightsGiB === null || totalGiB === null || utilization === null || memory === null)
-      return [];
-    const asked: AskedServer = {
-      ...{ memory, totalGiB, ranks, weightsGiB },
-      device: start.device ?? "not known",
-      vllm: start.vllm ?? undefined,
-      loader: start.loader ?? "auto",
-      maxNumBatchedTokens: start.maxNumBatchedTokens ?? 8192,
-      drafts: (start.draftTokens ?? 0) > 0,
-      class: model.class ?? undefined,
-    };
-    const isCharged = available !== null && start.kvCacheMemoryBytes === null;
-    const charged = isCharged ? utilization * totalGiB - available : undefined;
-    const name = `${model.model} at ${utilization}: ${start.source}`;
-    return [{ name, model: model.model, start, asked, charged, weightsGiB, utilization }];
-  }),
-);
+const VECTORS = vectorsOf(KNOWN);
 
 /** What is known without the author of a vector, whose other starts would tell it. */
-const unseen = ({ model, start, asked, utilization }: (typeof VECTORS)[number]) =>
+const unseen = ({ model, start, asked, utilization }: StartVector) =>
   judged(asked, utilization, {
     ...{ model, windowGiB: 0.1, without: ({ author }: SeenStart) => author === start.author },
     ...(start.kvCacheMemoryBytes === null ? {} : { cacheGiB: start.kvCacheMemoryBytes / 2 ** 30 }),
