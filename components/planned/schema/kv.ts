@@ -208,7 +208,7 @@ export const startSchema = z.object({
   verdict: z
     .enum(["starts", "may start", "cannot start"])
     .describe(
-      "`cannot start`: by arithmetic alone, or since its like failed for two independent people and started for nobody. `starts`: it was started here, its like was, or one window fits even with the most of the range. `may start`: all between.",
+      "`cannot start`: by arithmetic alone, or since its like failed for two independent people and started for nobody. `starts`: it was started here, its like was, or one window fits even with the most of the range. `may start`: all between. Each supposes that its share is free then: `admission` judges that.",
     ),
   why: z.string(),
   sureGiB: z
