@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { readModels } from "../../components/evidence/readModels";
+import { readEvidence } from "../../components/evidence/readEvidence";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
 import { loadStackFile } from "../../components/settings/load";
@@ -16,11 +16,11 @@ import { blocksOf, notIn } from "./pages";
 const blocks = blocksOf("docs/guide/memory.md", "text");
 
 const settings = loadStackFile("Pulumi.dgx.yaml");
-const models = readModels(settings, process.cwd(), "/home/me");
+const evidence = readEvidence(settings, process.cwd());
 const planned = (of: StackSettings, meminfo?: Meminfo) =>
   plan(of, {
+    ...evidence,
     home: "/home/me",
-    models,
     ...(meminfo === undefined ? {} : { meminfo: { dgx: meminfo } }),
   });
 

@@ -53,7 +53,7 @@ it("docs/guide/models.md: a second server is added in three steps", async () => 
   expect(await runServing([...command.split(" "), "--file", file])).toMatchObject({ code: 0 });
   const { code, out } = await runServing(["plan", "--file", file]);
   expect(code).toBe(0);
-  expect(out).toContain("Nothing is refused. 2 warnings, 7 notes.");
+  expect(out).toContain("Nothing is refused. 2 warnings, 6 notes.");
   expect(out).toContain("vllm-qwen3.6-35b-a3b-8001");
   expect(out).toContain("vllm-gpt-oss-20b-8002");
   expect((await runServing(["models", "--file", file])).err).toContain("--server b or --server c");
