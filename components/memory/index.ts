@@ -6,5 +6,12 @@ export { totalFinding } from "./machineMemory";
 export { judgeStart } from "./measurement/verdict";
 export { type ServerKv, startVerdictOf, sureOutsideGiB, usualOutsideGiB } from "./serverKv";
 export { type StartNeeds, shareForRequests } from "./startNeeds";
-export { leftBeside } from "./together";
+export {
+  alternatives,
+  largestSet,
+  leftBeside,
+  mayRun,
+  setsWith,
+  stopsFor,
+} from "./together";
 export { weightsInBand } from "./weightBands";

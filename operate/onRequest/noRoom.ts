@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { takenBy } from "../../components/memory";
+import { stopsFor, takenBy } from "../../components/memory";
 import { type MachinePlan, serversOn, wordFor } from "../../components/plan";
 import { LABEL } from "../../components/planned";
 import { defined } from "../../faults/defined";
@@ -84,19 +84,12 @@ function outsideTheSets(
   const running = servers
     .filter(({ key, container }) => key !== wanted && runs.some(({ name }) => name === container))
     .map(({ key }) => key);
-  const within = sets.filter((set) => set.includes(wanted));
+  const stops = stopsFor(sets, wanted, running);
   const takes = `${wanted} takes ${gib(wanted)} and doesn't fit beside`;
-  if (within.length === 0)
+  if (stops.length === 0)
     return [`${takes} what always runs: \`serving plan\` says what would fit.`];
-  const toStop = within.map((set) => running.filter((key) => !set.includes(key)));
-  if (toStop.some((keys) => keys.length === 0)) return [];
-  const fewest = toStop.filter(
-    (keys) =>
-      !toStop.some(
-        (others) => others.length < keys.length && others.every((key) => keys.includes(key)),
-      ),
-  );
-  const choices = fewest.map((keys) => keys.map((key) => `serving stop ${key}`).join(" && "));
+  if (stops.some((keys) => keys.length === 0)) return [];
+  const choices = stops.map((keys) => keys.map((key) => `serving stop ${key}`).join(" && "));
   const beside = listOf(running.map((key) => `${key} (${gib(key)})`));
   return [
     `${takes} ${beside}. First run ${[...new Set(choices)].map((each) => `\`${each}\``).join(" or ")}.`,

@@ -1,3 +1,4 @@
+import { mayRun, setsWith } from "../../components/memory";
 import type { MachinePlan } from "../../components/plan";
 import { listOf } from "../../faults/quoting";
 import { duration } from "../../units/duration";
@@ -18,8 +19,8 @@ export function togetherText(
   if (together === undefined) return [];
   const { totalGiB, beside, servers, sets } = together;
   const rows = servers.map(({ key, container, takenGiB }) => {
-    const within = sets.filter((set) => set.includes(key));
-    const apart = servers.filter((each) => !within.some((set) => set.includes(each.key)));
+    const within = setsWith(sets, key);
+    const apart = servers.filter((each) => !mayRun(sets, key, each.key));
     const others = within.map((set) => listOf(set.filter((each) => each !== key)));
     const planned = containers.find(({ name }) => name === container);
     const took = planned && keptStart(planned);

@@ -1,3 +1,4 @@
+import { alternatives, largestSet } from "../../components/memory";
 import { LABEL } from "../../components/planned";
 import { figure, knownMap, knownMaps, list, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { type DeclaredResource, knownText } from "./container";
@@ -36,11 +37,11 @@ export function atOnce<Each extends Takes>(
   all: readonly Each[],
   component: DeclaredResource | undefined,
 ): Each[][] {
-  const { known, alternatives } = declaredSets(component);
+  const { known, sets } = declaredSets(component);
   const isLifted = ({ container = "", onRequest = false }: Each) =>
     onRequest && known.includes(container);
   if (!all.some(isLifted)) return [[...all]];
-  return alternatives.map((set) =>
+  return alternatives(sets, known).map((set) =>
     all.filter((each) => !isLifted(each) || set.includes(each.container ?? "")),
   );
 }
@@ -55,26 +56,17 @@ export function declaredSets(component: DeclaredResource | undefined) {
     const names = list(set);
     return names === UNKNOWN ? [] : names.flatMap((name) => knownText(name) ?? []);
   });
-  const alone = known.filter((name) => !sets.some((set) => set.includes(name)));
-  return {
-    beside: knownMap(together.beside),
-    servers,
-    known,
-    sets,
-    /** Each set, and each server that is in none. */
-    alternatives: [...sets, ...alone.map((name) => [name])],
-  };
+  return { beside: knownMap(together.beside), servers, known, sets };
 }
 
 /** The servers with the largest shares together that may run at once by a machine component. */
-export function largestTogether(component: DeclaredResource): string[] {
-  const { servers, alternatives } = declaredSets(component);
-  const share = (set: readonly string[]) =>
+export function largestTogether(component: DeclaredResource): readonly string[] {
+  const { servers, known, sets } = declaredSets(component);
+  return largestSet(alternatives(sets, known), (set) =>
     servers.reduce(
       (sum, { name, utilization }) =>
         set.includes(knownText(name) ?? "") ? sum + figure(utilization) : sum,
       0,
-    );
-  const [largest = []] = [...alternatives].sort((a, b) => share(b) - share(a));
-  return largest;
+    ),
+  );
 }

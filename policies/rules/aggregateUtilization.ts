@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { largestSet } from "../../components/memory";
 import { TYPE } from "../../components/planned";
 import { defined } from "../../faults/defined";
 import { listOf } from "../../faults/quoting";
@@ -127,8 +128,7 @@ function judgedTogether(
 ): Found {
   const sums = atOnce(claims, component);
   const size = (some: readonly Claim[]) => (areKnown(some) ? total(some) : Infinity);
-  const [largest = []] = [...sums].sort((a, b) => size(b) - size(a));
-  return judged(subject, largest, component);
+  return judged(subject, largestSet(sums, size), component);
 }
 
 function judged(

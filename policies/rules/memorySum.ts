@@ -1,4 +1,4 @@
-import { partsBeyondShares } from "../../components/memory";
+import { partsBeyondShares, setsWith } from "../../components/memory";
 import { OPERATING_SYSTEM, TYPE } from "../../components/planned";
 import { figure, holdsUnknown, knownMap, list, map, UNKNOWN } from "../../vllm/argv/unknown";
 import {
@@ -95,7 +95,7 @@ function judgedSets(machine: DeclaredResource): Finding[] {
     const name = knownText(server.name) ?? "a server";
     const needs = whole(server.certainGiB);
     const share = tenThousandths(figure(server.utilization));
-    const inSets = sets.filter((set) => set.includes(name));
+    const inSets = setsWith(sets, name);
     const tooMuch = inSets.some((set) => {
       const members = servers.filter((each) => set.includes(knownText(each.name) ?? ""));
       return !(members.reduce((sum, { certainGiB }) => sum + whole(certainGiB), 0) <= left);

@@ -1,3 +1,4 @@
+import { mayRun } from "../../components/memory";
 import { TYPE } from "../../components/planned";
 import { isLoopback } from "../../machines/address";
 import { knownMap, knownMaps, list, UNKNOWN } from "../../vllm/argv/unknown";
@@ -138,9 +139,8 @@ function sets(resource: DeclaredResource, { component }: MachineGroup): Finding[
   return Object.values(knownMap(knownMap(matrix).sets)).flatMap((written): Finding[] => {
     const keys = (knownText(written) ?? "").split(/[\s&]+/);
     const names = keys.map(containerOf);
-    const fits = allowed.some((set) => names.every((name) => set.includes(name)));
     // One alone is judged by what always runs beside it.
-    if (fits || names.length < 2) return [];
+    if (names.length < 2 || mayRun(allowed, ...names)) return [];
     const message = `${SUBJECT}'s configuration lets ${names.join(" and ")} run together, but no set in the machine's memory ledger does.`;
     return [violation(resource, message)];
   });

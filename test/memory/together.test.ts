@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { largestSets } from "../../components/memory/largestSets";
-import { fitTogether, together } from "../../components/memory/together";
+import {
+  alternatives,
+  fitTogether,
+  largestSet,
+  mayRun,
+  setsWith,
+  stopsFor,
+  together,
+} from "../../components/memory/together";
 import { plan } from "../../components/plan/plan";
 import { serverInput, stack } from "../fixtures/machine";
 
@@ -98,8 +105,70 @@ describe("which servers run together", () => {
   });
 
   it("looks at twelve servers", () => {
-    expect(largestSets(12, () => true)).toEqual([4095]);
-    expect(largestSets(12, (set) => (set & (set - 1)) === 0)).toHaveLength(12);
+    const twelve = (takenGiB: number) => [..."bcdefghijklm"].map((key) => server(key, takenGiB));
+    const small = { totalGiB: 1000, beside: { takenGiB: 0, certainGiB: 0, utilization: -1 } };
+    expect(setsOf(twelve(1), small)).toEqual([[..."bcdefghijklm"]]);
+    expect(setsOf(twelve(500), small)).toEqual([..."bcdefghijklm"].map((key) => [key]));
+    expect(setsOf(twelve(160), small)).toHaveLength(924);
+  });
+});
+
+describe("what sets say", () => {
+  const sets = [["b", "d"], ["b", "e"], ["c"]];
+
+  it("is who may run at once", () => {
+    expect(mayRun(sets, "b")).toBe(true);
+    expect(mayRun(sets, "e", "b")).toBe(true);
+    expect(mayRun(sets, "d", "e")).toBe(false);
+    expect(mayRun(sets, "x")).toBe(false);
+    expect(setsWith(sets, "b")).toEqual([
+      ["b", "d"],
+      ["b", "e"],
+    ]);
+  });
+
+  it("is each of them, and each server alone that is in none", () => {
+    expect(alternatives(sets, ["b", "x", "c"])).toEqual([...sets, ["x"]]);
+    expect(alternatives([], [])).toEqual([]);
+  });
+
+  it("is the largest, the first of several", () => {
+    expect(largestSet(sets, ({ length }) => length)).toEqual(["b", "d"]);
+    expect(largestSet(sets, (set) => (set.includes("c") ? 1 : 0))).toEqual(["c"]);
+    expect(largestSet([], () => 1)).toEqual([]);
+  });
+
+  it.each([
+    ["c", ["b", "d"], [["b", "d"]]],
+    ["d", ["b", "e"], [["e"]]],
+    ["b", ["d", "e"], [["e"], ["d"]]],
+    ["b", ["c", "e"], [["c"]]],
+    ["b", ["d"], [[]]],
+    ["x", [], []],
+  ])("for %s is what to stop of %j", (name, running, stops) => {
+    expect(stopsFor(sets, name, running)).toEqual(stops);
+  });
+
+  it("agrees, whatever is asked", () => {
+    const name = fc.constantFrom(..."bcdef");
+    const some = fc.uniqueArray(name, { maxLength: 5 });
+    fc.assert(
+      fc.property(fc.array(some), name, some, (given, wanted, others) => {
+        const running = others.filter((each) => each !== wanted);
+        const stops = stopsFor(given, wanted, running);
+        const left = (stop: readonly string[]) => running.filter((each) => !stop.includes(each));
+        expect(stops.length > 0).toBe(mayRun(given, wanted));
+        expect(stops.some(({ length }) => length === 0)).toBe(mayRun(given, wanted, ...running));
+        for (const stop of stops) {
+          expect(mayRun(given, wanted, ...left(stop))).toBe(true);
+          for (const one of stop) expect(mayRun(given, wanted, one, ...left(stop))).toBe(false);
+        }
+        expect(
+          alternatives(given, running).every((set) => set.length === 1 || mayRun(given, ...set)),
+        ).toBe(true);
+        expect(running.every((each) => mayRun(alternatives(given, running), each))).toBe(true);
+      }),
+    );
   });
 });
 

@@ -1,3 +1,4 @@
+import { mayRun } from "../../../components/memory";
 import { listOf } from "../../../faults/quoting";
 import type { OnDemandSeen, SwapMachine } from "./onDemand";
 import type { SwapEvent } from "./swapFiles";
@@ -27,10 +28,6 @@ const ofLastHour = (events: readonly SwapEvent[], now = Date.now()): SwapEvent[]
 export const swapsOfLastHour = (events: readonly SwapEvent[], now = Date.now()): number =>
   ofLastHour(events, now).filter(({ event }) => event === "start").length;
 
-/** Whether two servers run together. */
-const runTogether = ({ together }: Pick<SwapMachine, "together">, one: string, other: string) =>
-  together?.sets.some((set) => set.includes(one) && set.includes(other));
-
 /** Which servers have requests that wait, and for whom. */
 export function waitingFor(machine: SwapMachine, seen: OnDemandSeen): Waiting[] {
   const { requests, states } = seen;
@@ -47,12 +44,12 @@ export function waitingFor(machine: SwapMachine, seen: OnDemandSeen): Waiting[] 
 
 /** The servers that keep another one from starting: those with requests, and those that start. */
 function busyFor(
-  machine: Pick<SwapMachine, "together">,
+  { together }: Pick<SwapMachine, "together">,
   { requests, states }: OnDemandSeen,
   key: string,
 ): string[] {
   return [...states].flatMap(([other, state]) => {
-    const inTheWay = other !== key && !runTogether(machine, key, other);
+    const inTheWay = other !== key && !mayRun(together?.sets ?? [], key, other);
     const answers = state === "ready" && requests.some((each) => each.key === other);
     // A start is never broken off, not even for one that it has room beside.
     return state === "starting" || (inTheWay && answers) ? other : [];

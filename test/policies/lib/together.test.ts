@@ -28,17 +28,19 @@ it.each([
 
 describe("what a machine component says of servers on request", () => {
   it("is each set, and each server that is in none", () => {
-    const { sets, known, alternatives } = declaredSets(
+    const { sets, known } = declaredSets(
       machine(named("b", UNKNOWN, "c", "d"), [["b"], [UNKNOWN, "c"], UNKNOWN]),
     );
     expect(known).toEqual(["b", "c", "d"]);
     expect(sets).toEqual([["b"], ["c"], []]);
-    expect(alternatives).toEqual([["b"], ["c"], [], ["d"]]);
   });
 
-  it("is each server alone where its sets are not known", () => {
-    expect(declaredSets(machine(named("b", "c"), UNKNOWN)).alternatives).toEqual([["b"], ["c"]]);
-    expect(declaredSets(undefined).alternatives).toEqual([]);
+  it("is no set where its sets are not known", () => {
+    expect(declaredSets(machine(named("b", "c"), UNKNOWN))).toMatchObject({
+      known: ["b", "c"],
+      sets: [],
+    });
+    expect(declaredSets(undefined)).toMatchObject({ known: [], sets: [] });
   });
 });
 
@@ -51,6 +53,13 @@ describe("what may run at once", () => {
     expect(atOnce([a, on("b"), on("c"), x, on("y")], component)).toEqual([
       [a, on("b"), x, on("y")],
       [a, on("c"), x, on("y")],
+    ]);
+  });
+
+  it("is one alone that is in no set", () => {
+    expect(atOnce([on("b"), on("c")], machine(named("b", "c"), UNKNOWN))).toEqual([
+      [on("b")],
+      [on("c")],
     ]);
   });
 
