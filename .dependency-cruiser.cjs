@@ -7,8 +7,8 @@ const MAY_USE = {
   commandLine: ["faults"],
   harness: ["commandLine", "faults", "http"],
   vllm: ["faults", "units"],
-  // It reads the memory that a container's argv asks for.
-  machines: ["faults", "units", "vllm"],
+  // It runs programs, and reads the memory that a container's argv asks for.
+  machines: ["commandLine/run", "faults", "units", "vllm"],
   // Below planned data and settings: both have fields of these forms.
   "components/fields": ["faults", "machines"],
   "components/planned": ["components/fields", "machines"],

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Readable } from "node:stream";
@@ -33,18 +33,24 @@ export interface StartOptions {
   readonly input?: string;
   /** Keeps its stdin open until it is stopped, or this process ends. */
   readonly held?: boolean;
+  /**
+   * Leaves it in the terminal's own session, in which `sudo -n` finds its ticket. It is then
+   * stopped alone, and Ctrl-C reaches it by itself.
+   */
+  readonly inSession?: boolean;
 }
 
 /**
- * Starts a program in a process group of its own: a script in its place would leave behind what it
- * started if it were killed alone. Nothing of the group outlives its time or this process.
+ * Starts a program in a process group of its own, unless it stays `inSession`: a script in its place
+ * would leave behind what it started if it were killed alone. Nothing of the group outlives its time
+ * or this process.
  */
 export function start(command: readonly string[], options: StartOptions = {}) {
-  const { seconds, env, cwd, merged, input, held } = options;
+  const { seconds, env, cwd, merged, input, held, inSession = false } = options;
   const [program = "", ...args] =
     merged === true ? ["sh", "-c", BOTH_OUTPUTS, "sh", ...command] : command;
   const child = spawn(program, args, {
-    detached: true,
+    detached: !inSession,
     ...defined({ cwd }),
     env: { ...process.env, ...env },
     stdio: "pipe",
@@ -52,13 +58,14 @@ export function start(command: readonly string[], options: StartOptions = {}) {
   // It may end without reading.
   child.stdin.on("error", () => {});
   if (held !== true) child.stdin.end(input);
-  hold(child);
+  if (!inSession) hold(child);
   let close: (end: End) => void = () => {};
   const ended = new Promise<End>((resolve) => {
     close = resolve;
   });
   const stop = (stopped?: End["stopped"]) => {
-    release(child);
+    if (inSession) child.kill("SIGKILL");
+    else release(child);
     child.stdin.destroy();
     child.stdout.destroy();
     child.stderr.destroy();
@@ -79,37 +86,52 @@ export function start(command: readonly string[], options: StartOptions = {}) {
   });
   const { stdout, stderr } = child;
   /** `stop` ends the program with everything that it started, and closes its outputs. */
-  return { stdout, stderr, ended, stop: () => stop() };
+  return { stdout, stderr, ended, stop };
 }
 
 export interface Ran extends End {
   readonly out: string;
-  /** The end of what it wrote to stderr. */
   readonly err: string;
 }
 
-const KEPT_OF_ERRORS = 8192;
-
 /**
- * Runs a program to its end; `largest` bounds what is read of its output, in characters. Never
- * throws.
+ * Runs a program to its end; `largest` bounds what is read of each of its outputs, in characters.
+ * Never throws.
  */
 export async function run(
   command: readonly string[],
   { largest, ...options }: StartOptions & { readonly seconds: number; readonly largest: number },
 ): Promise<Ran> {
   const { stdout, stderr, ended, stop } = start(command, options);
-  let out = "";
-  let err = "";
-  stdout.setEncoding("utf8").on("data", (chunk: string) => {
-    out += chunk;
-    if (out.length > largest) stop();
+  const read = { out: "", err: "" };
+  for (const [to, output] of [
+    ["out", stdout],
+    ["err", stderr],
+  ] as const)
+    output.setEncoding("utf8").on("data", (chunk: string) => {
+      read[to] += chunk;
+      if (read[to].length > largest) stop("output");
+    });
+  return { ...(await ended), ...read };
+}
+
+/**
+ * Runs a program that answers at once, such as git, and waits for it: it may take 20 s and print
+ * 4 MiB. `env` is its whole environment. Never throws.
+ */
+export function runAtOnce(
+  [program = "", ...args]: readonly string[],
+  env = process.env,
+): Pick<Ran, "code" | "out" | "err"> {
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    env,
+    encoding: "utf8",
+    timeout: 20_000,
+    killSignal: "SIGKILL",
+    maxBuffer: 4 * 1024 ** 2,
   });
-  stderr.setEncoding("utf8").on("data", (chunk: string) => {
-    err = (err + chunk).slice(-KEPT_OF_ERRORS);
-  });
-  const end = await ended;
-  return { ...end, ...(out.length > largest ? { stopped: "output" } : {}), out, err };
+  // Both are null where it never started.
+  return { code: status, out: stdout ?? "", err: stderr ?? "" };
 }
 
 /** How often a program that talks to the terminal itself is looked at. */

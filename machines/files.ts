@@ -10,10 +10,11 @@ import {
 } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
+import type { Ran } from "../commandLine/run";
 import { attempt } from "../faults/defined";
 import { keptText } from "../faults/textFile";
 import { isOverSsh, HERE as THIS_COMPUTER } from "./address";
-import { ANSWER_SECONDS, askOn, type CommandPlace } from "./onMachine";
+import { ANSWER_SECONDS, askOn, type CommandPlace, commandOn } from "./onMachine";
 
 /** The output of a program that only asks; `code` is `null` if it did not end by itself. */
 export interface Said {
@@ -86,14 +87,25 @@ export const computerOf = (
 
 export function filesOf(machine: CommandPlace): Files {
   const ask: Files["ask"] = async (words, seconds = ANSWER_SECONDS) => {
-    const { error, out, err } = await askOn(machine, words, { seconds });
-    const code = error === null ? 0 : typeof error.code === "number" ? error.code : null;
-    // A program that was killed said nothing of it, and the message would be its whole command line.
-    const wasKilled = error?.killed === true && error.code === null;
-    const silent = wasKilled ? `no answer within ${seconds} s` : error?.message;
-    return { code, out, err: err.trim() || (silent ?? "") };
+    const ran = await askOn(machine, words, { seconds });
+    const { code, out, err } = ran;
+    return { code, out, err: err.trim() || silentReason(ran, commandOn(machine, words), seconds) };
   };
   return isOverSsh(machine) ? { ask, ...overSsh(ask) } : { ask, ...HERE };
+}
+
+/** Why a program failed that wrote nothing of it; "" where it didn't. */
+function silentReason(
+  { code, stopped, notStarted, err }: Ran,
+  words: readonly string[],
+  seconds: number,
+): string {
+  if (code === 0) return "";
+  if (notStarted !== undefined) return `spawn ${words[0]} ${notStarted}`;
+  if (stopped === "timeout") return `no answer within ${seconds} s`;
+  return stopped === "output"
+    ? "it prints more than can be read"
+    : `Command failed: ${words.join(" ")}\n${err}`;
 }
 
 // These calls are synchronous: one after the other they are quicker than through Node's threads.

@@ -1,4 +1,4 @@
-import { type ExecFileException, execFile } from "node:child_process";
+import { type Ran, run } from "../commandLine/run";
 import { shellWords } from "../faults/shellWords";
 import { EVERY_ADDRESS, isOverSsh, type Listening } from "./address";
 
@@ -90,55 +90,29 @@ export interface Asked {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-export interface CommandAnswer {
-  readonly error: ExecFileException | null;
-  readonly out: string;
-  readonly err: string;
-}
-
 const running = new Map<string, number>();
 const waiting: { readonly host: string; readonly go: () => void }[] = [];
 
-/** Runs a command on a machine to its end, for a bounded time. Never throws. */
+/**
+ * Runs a command on a machine to its end, for a bounded time and in the terminal's own session.
+ * Never throws.
+ */
 export async function askOn(
   machine: CommandPlace,
   words: readonly string[],
-  asked: Asked = {},
-): Promise<CommandAnswer> {
+  { seconds = ANSWER_SECONDS, env = {} }: Asked = {},
+): Promise<Ran> {
   const { dockerHost: host } = machine;
   const bounded = isOverSsh(machine);
   if (bounded && (running.get(host) ?? 0) >= AT_ONCE)
     await new Promise<void>((resolve) => waiting.push({ host, go: resolve }));
   else running.set(host, (running.get(host) ?? 0) + 1);
   try {
-    return await ask(commandOn(machine, words), asked);
+    const bounds = { seconds, largest: LARGEST_ANSWER };
+    return await run(commandOn(machine, words), { ...bounds, env, inSession: true });
   } finally {
     const next = waiting.findIndex((each) => each.host === host);
     if (next >= 0) waiting.splice(next, 1)[0]?.go();
     else running.set(host, (running.get(host) ?? 0) - 1);
   }
-}
-
-/**
- * Runs a program to its end in the terminal's own session, in which `sudo -n` finds its ticket:
- * `start` (commandLine/run.ts) gives a program a session of its own.
- */
-function ask(
-  [program = "", ...args]: readonly string[],
-  { seconds = ANSWER_SECONDS, env }: Asked,
-): Promise<CommandAnswer> {
-  const options = {
-    timeout: seconds * 1000,
-    killSignal: "SIGKILL",
-    maxBuffer: LARGEST_ANSWER,
-    encoding: "utf8",
-    env: { ...process.env, ...env },
-  } as const;
-  return new Promise((resolve) => {
-    const child = execFile(program, args, options, (error, out, err) =>
-      resolve({ error, out, err }),
-    );
-    // The command reads nothing, but ssh would read an open stdin for it.
-    child.stdin?.end();
-  });
 }

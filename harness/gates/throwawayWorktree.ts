@@ -1,9 +1,9 @@
-import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { interruption } from "../../commandLine/interrupt";
+import { runAtOnce } from "../../commandLine/run";
 import { commandEnvironment } from "../app/commandEnvironment";
 import type { LedgerLog, RunSetting } from "../app/ledger";
 import { runBounded, Supervisor } from "../app/supervisor";
@@ -80,15 +80,7 @@ export async function inThrowawayWorktree<Result>(
 const GIT = ["git", "-c", "core.hooksPath=/dev/null"];
 
 function commitOf(repository: string, ref: string, env: NodeJS.ProcessEnv): string | undefined {
-  const args = [
-    "-C",
-    repository,
-    "rev-parse",
-    "--verify",
-    "--quiet",
-    "--end-of-options",
-    `${ref}^{commit}`,
-  ];
-  const { status, stdout } = spawnSync("git", args, { env, encoding: "utf8" });
-  return status === 0 ? stdout.trim() : undefined;
+  const asks = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`];
+  const { code, out } = runAtOnce(["git", "-C", repository, ...asks], env);
+  return code === 0 ? out.trim() : undefined;
 }

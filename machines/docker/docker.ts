@@ -69,17 +69,14 @@ export async function docker(
   const there = dockerHost !== undefined && isOverSsh({ dockerHost });
   const env = there ? {} : defined({ DOCKER_HOST: dockerHost });
   const place = { dockerHost: dockerHost ?? HERE };
-  const { error, out, err } = await askOn(place, ["docker", ...args], {
-    seconds,
-    env,
-  });
-  if (error === null) return out;
-  if (error.code === "ENOENT")
+  const ran = await askOn(place, ["docker", ...args], { seconds, env });
+  const { code, notStarted, stopped, out, err } = ran;
+  if (code === 0) return out;
+  if (notStarted === "ENOENT")
     throw new Failed(there ? "No `ssh` on PATH: install the OpenSSH client." : NO_DOCKER);
-  const tooLong = String(error.code) === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER";
-  if (error.killed === true && !tooLong)
+  if (stopped === "timeout")
     throw new Failed(`docker ${args[0]} gave no answer within ${seconds} s.`);
   throw new Failed(
-    `docker ${args[0]} failed: ${tooLong ? "it prints more than can be read" : lastWords(err) || `exit code ${String(error.code)}`}`,
+    `docker ${args[0]} failed: ${stopped === "output" ? "it prints more than can be read" : lastWords(err) || `exit code ${notStarted ?? code}`}`,
   );
 }

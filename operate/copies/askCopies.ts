@@ -23,8 +23,8 @@ export async function askCopies(
 ): Promise<Record<string, unknown>[]> {
   const variables = Object.entries(copiesEnvironment(copies)).map(([name, to]) => `${name}=${to}`);
   const words = ["env", ...variables, ...copiesWords(question)];
-  const { error, out, err } = await askOn(copies, words, { seconds: LONGEST_SECONDS });
-  if (error !== null) throw new Failed(reasonOf(err, copies, error.killed === true));
+  const { code, stopped, out, err } = await askOn(copies, words, { seconds: LONGEST_SECONDS });
+  if (code !== 0) throw new Failed(reasonOf(err, copies, stopped === "timeout"));
   return out
     .split("\n")
     .filter(Boolean)

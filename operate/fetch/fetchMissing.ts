@@ -113,7 +113,7 @@ export async function fetchMissing(
 async function isBack(machine: MachinePlan, interrupt: AbortSignal): Promise<boolean> {
   say(`The connection to ${machine.name} was lost. This goes on when it answers again.`);
   for (let asked = 0; asked < ASKED && !interrupt.aborted; asked++) {
-    if ((await askOn(machine, ["true"])).error === null) return true;
+    if ((await askOn(machine, ["true"])).code === 0) return true;
     await pause(PAUSE_MILLISECONDS, interrupt);
   }
   return false;
@@ -244,7 +244,7 @@ async function followed(
   interrupt: AbortSignal,
 ): Promise<string | undefined> {
   const { stdout, ended, stop } = start(words, { ...options, merged: true });
-  interrupt.addEventListener("abort", stop, { once: true });
+  interrupt.addEventListener("abort", () => stop(), { once: true });
   let said = "";
   eachLine(stdout, (text) => {
     said = `${said}\n${text}`.slice(-KEPT_CHARACTERS);

@@ -1,15 +1,14 @@
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { promisify } from "node:util";
+import { run, type StartOptions } from "../../commandLine/run";
+import { lastWords } from "../../faults/lastWords";
 import { difference } from "../../vllm/differences";
 import type { EngineData } from "../../vllm/engineData";
 import type { EngineDefaults } from "../../vllm/engineDefaults";
 import { byVersion, type VersionFile, versionFolder } from "../../vllm/versionFolder";
 
-const run = promisify(execFile);
 const PROJECT = resolve(__dirname, "../..");
 const FOLDER = join(PROJECT, "vllm/engine-data");
 const READER = join(__dirname, "readEngine.py");
@@ -39,22 +38,18 @@ interface EngineReading {
 export async function readEngine(version: string): Promise<EngineReading> {
   const folder = mkdtempSync(join(tmpdir(), "engine-data-"));
   try {
-    await run("python3", ["-m", "venv", join(folder, "env")]);
+    await printed(["python3", "-m", "venv", join(folder, "env")]);
     const program = (name: string) => join(folder, "env", "bin", name);
-    await run(program("pip"), ["install", "--quiet", "uv"]);
+    await printed([program("pip"), "install", "--quiet", "uv"]);
     const only = ["--no-deps", "--only-binary", ":all:", "--dest", folder];
-    await run(program("pip"), ["download", "--quiet", ...only, `vllm==${version}`]);
+    await printed([program("pip"), "download", "--quiet", ...only, `vllm==${version}`]);
     const wheel = readdirSync(folder).find((file) => file.endsWith(".whl")) ?? "";
     writeFileSync(join(folder, "override.txt"), ANY_VERSION_DOES);
-    await run(
-      program("uv"),
-      ["pip", "install", "--python", program("python"), "--override", "override.txt", wheel],
-      {
-        cwd: folder,
-        env: { UV_CACHE_DIR: join(folder, "cache"), ...process.env },
-        maxBuffer: 2 ** 26,
-      },
-    );
+    const override = ["--override", "override.txt", wheel];
+    await printed([program("uv"), "pip", "install", "--python", program("python"), ...override], {
+      cwd: folder,
+      env: { UV_CACHE_DIR: process.env.UV_CACHE_DIR ?? join(folder, "cache") },
+    });
     const { read, defaults, abbreviations } = await readInstalled(program("python"), folder);
     const madeBy = {
       command: `npm run engine-data -- ${version}`,
@@ -78,11 +73,19 @@ export async function readInstalled(
   python: string,
   cwd: string,
 ): Promise<Omit<EngineReading, "data"> & { readonly read: Omit<EngineData, "madeBy"> }> {
-  const { stdout } = await run(python, [READER], { cwd, maxBuffer: 2 ** 26 });
+  const text = await printed([python, READER], { cwd });
   const { abbreviations, defaults, ...read } = JSON.parse(
-    stdout.slice(stdout.indexOf("ENGINE") + "ENGINE".length),
+    text.slice(text.indexOf("ENGINE") + "ENGINE".length),
   );
   return { read, defaults, abbreviations };
+}
+
+/** Returns what a program prints within an hour. Throws with its last words where it fails. */
+async function printed(command: readonly string[], options: StartOptions = {}): Promise<string> {
+  const bounds = { seconds: 3600, largest: 2 ** 26 };
+  const { code, out, err } = await run(command, { ...options, ...bounds });
+  if (code === 0) return out;
+  throw new Error(`${command.join(" ")}: ${lastWords(err)}`);
 }
 
 /** `npm run engine-data -- VERSION...`: writes the data of each version. */

@@ -1,9 +1,9 @@
-import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { EXIT, explainFailure, WrongUse } from "../../commandLine/exit";
 import { printResult } from "../../commandLine/output";
 import { replaceFile } from "../../commandLine/replaceFile";
+import { runAtOnce } from "../../commandLine/run";
 import { FaultyInput, UnreadableInput } from "../../faults/fault";
 import { valueBy } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
@@ -70,16 +70,9 @@ function gitOf(checkout: string): (...args: readonly string[]) => string {
   const isNone = (why: string) =>
     new WrongUse(`${checkout} is not a checkout of ${REPOSITORY}: ${why}`);
   const git = (...args: readonly string[]): string => {
-    try {
-      const stdio = ["ignore", "pipe", "pipe"] as const;
-      return execFileSync("git", ["-C", checkout, ...args], {
-        encoding: "utf8",
-        stdio: [...stdio],
-      }).trim();
-    } catch (error) {
-      const said = (error as { readonly stderr?: unknown }).stderr ?? error;
-      throw isNone(String(said).trim().split("\n")[0] ?? "git fails there");
-    }
+    const { code, out, err } = runAtOnce(["git", "-C", checkout, ...args]);
+    if (code !== 0) throw isNone(err.trim().split("\n")[0] || "git fails there");
+    return out.trim();
   };
   if (git("rev-parse", "--show-prefix") !== "") throw isNone("it is a folder inside of one");
   if (!existsSync(join(checkout, "taxonomy.yaml"))) throw isNone("it has no taxonomy.yaml");

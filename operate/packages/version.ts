@@ -1,6 +1,6 @@
-import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { runAtOnce } from "../../commandLine/run";
 import { attempt } from "../../faults/defined";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { version } from "../../package.json";
@@ -17,9 +17,8 @@ export function versionText(): string {
 const isClone = (): boolean => existsSync(join(PROGRAM_FOLDER, ".git"));
 
 function commitOfClone(): string | undefined {
-  const git = ["-C", PROGRAM_FOLDER, "rev-parse", "HEAD"];
-  const { status, stdout } = spawnSync("git", git, { encoding: "utf8" });
-  return status === 0 ? stdout : undefined;
+  const { code, out } = runAtOnce(["git", "-C", PROGRAM_FOLDER, "rev-parse", "HEAD"]);
+  return code === 0 ? out : undefined;
 }
 
 /** `npm pack` writes it beside the bundles. */

@@ -4,7 +4,7 @@ import { Failed } from "../../commandLine/exit";
 import { replaceFile } from "../../commandLine/replaceFile";
 import { attempt } from "../../faults/defined";
 import { isOverSsh } from "../../machines/address";
-import { askOn } from "../../machines/onMachine";
+import { filesOf } from "../../machines/files";
 import { type RecordPlace, recordPathOn } from "../../machines/update/readRecord";
 import { recordText, type UpdateRecord } from "../../machines/update/record";
 
@@ -48,6 +48,6 @@ async function thereFailed(
 ): Promise<string | undefined> {
   const words =
     text === undefined ? ["sh", "-c", REMOVE, "sh", path] : ["sh", "-c", REPLACE, "sh", path, text];
-  const { error, err } = await askOn(machine, words);
-  return error === null ? undefined : err.trim() || error.message;
+  const { code, err } = await filesOf(machine).ask(words);
+  return code === 0 ? undefined : err;
 }

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { eachLine, run, start } from "../../commandLine/run";
+import { eachLine, run, runAtOnce, start } from "../../commandLine/run";
 
 const BOUNDS = { seconds: 20, largest: 1000 };
 
@@ -37,7 +38,35 @@ describe("a program that is run to its end", () => {
     expect(await run(["sleep", "600"], { ...BOUNDS, seconds: 0.1 })).toMatchObject({
       stopped: "timeout",
     });
-    expect(await run(["yes"], BOUNDS)).toMatchObject({ code: null, stopped: "output" });
+    const endless = { code: null, stopped: "output" };
+    expect(await run(["yes"], BOUNDS)).toMatchObject(endless);
+    expect(await run(["sh", "-c", "yes >&2"], BOUNDS)).toMatchObject(endless);
+  });
+
+  test("has a session of its own unless it stays in ours, where it is stopped too", async () => {
+    const session = (stat: string) => stat.split(" ")[5];
+    const ours = session(readFileSync("/proc/self/stat", "utf8"));
+    const its = async (inSession: boolean) =>
+      session((await run(["cat", "/proc/self/stat"], { ...BOUNDS, inSession })).out);
+    expect(await its(false)).not.toBe(ours);
+    expect(await its(true)).toBe(ours);
+    const script = "echo $$; exec sleep 600";
+    const { out, stopped } = await run(["sh", "-c", script], {
+      ...BOUNDS,
+      seconds: 0.5,
+      inSession: true,
+    });
+    expect(stopped).toBe("timeout");
+    await expect.poll(() => isAlive(Number(out))).toBe(false);
+  });
+
+  test("at once gives the same, whether it starts or not", () => {
+    expect(runAtOnce(["sh", "-c", 'echo "$X"; echo err >&2; exit 3'], { X: "x" })).toEqual({
+      code: 3,
+      out: "x\n",
+      err: "err\n",
+    });
+    expect(runAtOnce(["/none/program"])).toEqual({ code: null, out: "", err: "" });
   });
 
   test("leaves nothing behind that it started", async () => {

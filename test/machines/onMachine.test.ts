@@ -26,12 +26,17 @@ describe("a command on a machine", () => {
     expect(commandOn({ dockerHost: HERE }, ["stat", "a b"])).toEqual(["stat", "a b"]);
   });
 
-  it("that gives no answer in time says so, and not its command line", async () => {
-    expect(await filesOf({ dockerHost: HERE }).ask(["sleep", "60"], 0.05)).toEqual({
-      code: null,
-      out: "",
-      err: "no answer within 0.05 s",
-    });
+  it.each([
+    ["gives no answer in time", ["sleep", "60"], 0.05, "no answer within 0.05 s"],
+    ["isn't there", ["/none/program"], 20, "spawn /none/program ENOENT"],
+    ["fails without a word", ["false", "a b"], 20, "Command failed: false a b\n"],
+    ["doesn't stop printing", ["yes"], 20, "it prints more than can be read"],
+    ["says why itself", ["sh", "-c", "echo why >&2; exit 1"], 20, "why"],
+    ["is well", ["true"], 20, ""],
+  ])("that %s says so", async (_, words, seconds, err) => {
+    const said = await filesOf({ dockerHost: HERE }).ask(words, seconds);
+    expect(said.err).toBe(err);
+    expect(said.code === 0).toBe(err === "");
   });
 
   it("goes over one shared ssh connection that asks nothing, takes no new key and gives up", () => {
@@ -68,8 +73,8 @@ describe("a command on a machine", () => {
 
   it("ends in bounded time", async () => {
     withSsh();
-    const { error } = await askOn(DGX, ["sleep", "30"], { seconds: 0.3 });
-    expect(error?.killed).toBe(true);
+    const { stopped } = await askOn(DGX, ["sleep", "30"], { seconds: 0.3 });
+    expect(stopped).toBe("timeout");
   });
 
   it("is docker's too, and docker's words come back", async () => {
