@@ -119,10 +119,7 @@ export async function run(
  * Runs a program that answers at once, such as git, and waits for it: it may take 20 s and print
  * 4 MiB. `env` is its whole environment. Never throws.
  */
-export function runAtOnce(
-  [program = "", ...args]: readonly string[],
-  env = process.env,
-): Pick<Ran, "code" | "out" | "err"> {
+export function runAtOnce([program = "", ...args]: readonly string[], env = process.env) {
   const { status, stdout, stderr } = spawnSync(program, args, {
     env,
     encoding: "utf8",

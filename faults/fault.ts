@@ -1,4 +1,5 @@
 import { defined } from "./defined";
+import { counted } from "./quoting";
 import { redactSecrets, withoutKeys } from "./secrets";
 
 /** One thing that is wrong with what a person wrote, or one thing worth a warning. */
@@ -154,7 +155,7 @@ export class FaultyInput extends Error {
     found: readonly Fault[],
   ) {
     const faults = listed(found);
-    const count = found.length === 1 ? "1 fault" : `${found.length} faults`;
+    const count = counted(found.length, "fault");
     // Without a line the input's name, just said, helps nobody to find the place.
     const lines = faults.map(
       (fault) => `  ${faultLine(fault, fault.line === undefined ? undefined : input)}`,

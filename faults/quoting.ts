@@ -25,6 +25,10 @@ export const mayBeQuoted = (text: string): boolean =>
 export const isSlip = (text: string, meant: string | undefined): boolean =>
   meant !== undefined && /^[\w .-]+$/.test(text) && !looksLikeAKey(text);
 
+/** A number of things: `1 minute`, `2 minutes`. */
+export const counted = (number: number, one: string, several = `${one}s`): string =>
+  `${number} ${number === 1 ? one : several}`;
+
 /**
  * Share of a key's letters, rounded up, that may differ before a suggestion is more confusing than
  * helpful.

@@ -10,7 +10,6 @@ import {
 } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
-import type { Ran } from "../commandLine/run";
 import { attempt } from "../faults/defined";
 import { keptText } from "../faults/textFile";
 import { isOverSsh, HERE as THIS_COMPUTER } from "./address";
@@ -87,25 +86,19 @@ export const computerOf = (
 
 export function filesOf(machine: CommandPlace): Files {
   const ask: Files["ask"] = async (words, seconds = ANSWER_SECONDS) => {
-    const ran = await askOn(machine, words, { seconds });
-    const { code, out, err } = ran;
-    return { code, out, err: err.trim() || silentReason(ran, commandOn(machine, words), seconds) };
+    const { code, out, err, notStarted, stopped } = await askOn(machine, words, { seconds });
+    const all = commandOn(machine, words);
+    const silent =
+      stopped === "timeout"
+        ? `no answer within ${seconds} s`
+        : stopped === "output"
+          ? "it prints more than can be read"
+          : notStarted === undefined
+            ? `Command failed: ${all.join(" ")}\n${err}`
+            : `spawn ${all[0]} ${notStarted}`;
+    return { code, out, err: err.trim() || (code === 0 ? "" : silent) };
   };
   return isOverSsh(machine) ? { ask, ...overSsh(ask) } : { ask, ...HERE };
-}
-
-/** Why a program failed that wrote nothing of it; "" where it didn't. */
-function silentReason(
-  { code, stopped, notStarted, err }: Ran,
-  words: readonly string[],
-  seconds: number,
-): string {
-  if (code === 0) return "";
-  if (notStarted !== undefined) return `spawn ${words[0]} ${notStarted}`;
-  if (stopped === "timeout") return `no answer within ${seconds} s`;
-  return stopped === "output"
-    ? "it prints more than can be read"
-    : `Command failed: ${words.join(" ")}\n${err}`;
 }
 
 // These calls are synchronous: one after the other they are quicker than through Node's threads.

@@ -1,4 +1,4 @@
-import { type Ran, run } from "../commandLine/run";
+import { run, type StartOptions } from "../commandLine/run";
 import { shellWords } from "../faults/shellWords";
 import { EVERY_ADDRESS, isOverSsh, type Listening } from "./address";
 
@@ -84,24 +84,18 @@ const LARGEST_ANSWER = 4 * 1024 ** 2;
  */
 export const ANSWER_SECONDS = 30;
 
-export interface Asked {
-  readonly seconds?: number;
-  /** Variables for what is started here; they don't travel. */
-  readonly env?: NodeJS.ProcessEnv;
-}
-
 const running = new Map<string, number>();
 const waiting: { readonly host: string; readonly go: () => void }[] = [];
 
 /**
  * Runs a command on a machine to its end, for a bounded time and in the terminal's own session.
- * Never throws.
+ * The variables of `env` are for what is started here; they don't travel. Never throws.
  */
 export async function askOn(
   machine: CommandPlace,
   words: readonly string[],
-  { seconds = ANSWER_SECONDS, env = {} }: Asked = {},
-): Promise<Ran> {
+  { seconds = ANSWER_SECONDS, env = {} }: Pick<StartOptions, "seconds" | "env"> = {},
+) {
   const { dockerHost: host } = machine;
   const bounded = isOverSsh(machine);
   if (bounded && (running.get(host) ?? 0) >= AT_ONCE)

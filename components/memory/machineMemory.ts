@@ -1,4 +1,5 @@
 import { defined } from "../../faults/defined";
+import { counted } from "../../faults/quoting";
 import type { Meminfo } from "../../machines/memory";
 import { BYTES_PER_GIB, hundredths } from "../../units/memory";
 import { type MemoryDemand, takenGiB } from "../../vllm/utilization";
@@ -105,7 +106,7 @@ function adaptersOf({ settings, model, adapterBytes }: KnownServer): MemoryShare
   const by = adapterBytes.every((bytes) => bytes !== undefined)
     ? "by the size of their files"
     : "computed: by their files, or a whole slot";
-  const source = `${sizes.length === 1 ? "1 adapter" : `${sizes.length} adapters`} kept in the host's memory beside the slots, ${by}`;
+  const source = `${counted(sizes.length, "adapter")} kept in the host's memory beside the slots, ${by}`;
   return { gib, source };
 }
 

@@ -1,5 +1,5 @@
 import { objectOr } from "../../faults/json";
-import { listOf } from "../../faults/quoting";
+import { counted, listOf } from "../../faults/quoting";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import { isOn, readServerArguments } from "../../vllm/argv/serverArguments";
@@ -207,7 +207,7 @@ function roomWarnings(
     );
   else if (maxConcurrency < server.maxNumSeqs) {
     const each = agents.map(({ atOnce, promptTokens, maxTokens }) => {
-      return `${atOnce} agent${atOnce === 1 ? "" : "s"} of ${promptTokens / 1000}K + ${maxTokens / 1000}K tokens`;
+      return `${counted(atOnce, "agent")} of ${promptTokens / 1000}K + ${maxTokens / 1000}K tokens`;
     });
     const message = `${gibRange(room)} for the KV cache holds ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), but \`maxNumSeqs\` is ${server.maxNumSeqs}: further requests wait.${each.length === 0 ? "" : ` ${each.join(" or ")} can work at once.`}`;
     warn("kv-queue", message);

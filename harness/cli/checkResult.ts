@@ -8,6 +8,7 @@ import {
   listed,
   UnreadableInput,
 } from "../../faults/fault";
+import { counted } from "../../faults/quoting";
 
 /** What `serving harness check` prints as JSON. A command may add keys. */
 type CheckResult = {
@@ -29,7 +30,7 @@ export function checkOutcome(
   more: readonly string[] = [],
 ): Outcome {
   const count = result.issues.filter(({ severity }) => severity === "error").length;
-  const verdict = result.valid ? "valid" : `${count} ${count === 1 ? "fault" : "faults"}`;
+  const verdict = result.valid ? "valid" : counted(count, "fault");
   return {
     result: { ...result, issues: listed(result.issues) },
     text: [...issueLines(result.issues, file), ...more, `${file}: ${verdict}`].join("\n"),

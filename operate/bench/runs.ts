@@ -1,5 +1,6 @@
 import { WrongUse } from "../../commandLine/exit";
 import type { InferenceServerPlan } from "../../components/inference-server";
+import { counted } from "../../faults/quoting";
 import { repositoryIn } from "../../machines/hubCache";
 import { isOn, readServerArguments } from "../../vllm/argv/serverArguments";
 
@@ -81,7 +82,7 @@ export function runsOf({
   const loop = { before: 1, dataset: ["prefix_repetition", ...shared] };
   const runs = Array.from({ length: agents }, (_, index) => index + 1).map((atOnce) => {
     return {
-      title: `${atOnce} ${atOnce === 1 ? "agent" : "agents"}`,
+      title: counted(atOnce, "agent"),
       atOnce,
       requests: atOnce * calls,
       ...loop,

@@ -1,4 +1,5 @@
 import type { Outcome } from "../../commandLine/command";
+import { headed } from "../../commandLine/layout";
 import { styled } from "../../commandLine/output";
 import type { MachinePlan, Plan } from "../../components/plan";
 import { defined } from "../../faults/defined";
@@ -42,7 +43,7 @@ export async function driftOutcome(options: DriftOptions): Promise<Outcome> {
     result: { machines, mend: fixes },
     text: [
       ...found.map((each) => driftText(each, against)),
-      ...(fixes.length === 0 ? [] : ["", "What fixes it:", ...fixes.map((each) => `  ${each}`)]),
+      ...(fixes.length === 0 ? [] : ["", headed("What fixes it:", fixes)]),
     ].join("\n"),
     failed: found.some(
       ({ missing, drifts, unread }) => missing !== undefined || drifts.length + unread.length > 0,
@@ -65,18 +66,17 @@ async function verifiedOf(file: string, plan: Plan) {
 /** A machine in one line, and a line for each thing that differs. */
 function driftText(drift: MachineDrift, against: string): string {
   const { drifts, unread, ahead } = drift;
-  return [
-    `${styled("bold", drift.machine)}: ${driftLine(drift, against)}`,
+  return headed(`${styled("bold", drift.machine)}: ${driftLine(drift, against)}`, [
     ...[...new Set(drifts.map(({ where }) => where))].flatMap((where) =>
-      saidOf(drifts.filter((each) => each.where === where)).map((each) => `  ${where} ${each}`),
+      saidOf(drifts.filter((each) => each.where === where)).map((each) => `${where} ${each}`),
     ),
-    ...unread.map((each) => `  not read: ${each}`),
+    ...unread.map((each) => `not read: ${each}`),
     ...(ahead
       ? [
-          `  The stack file has changes that aren't ${against}: \`serving plan --against ${against}\` shows them.`,
+          `The stack file has changes that aren't ${against}: \`serving plan --against ${against}\` shows them.`,
         ]
       : []),
-  ].join("\n");
+  ]);
 }
 
 export function driftLine({ missing, drifts, unread }: MachineDrift, against = "applied"): string {

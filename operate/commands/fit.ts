@@ -1,10 +1,10 @@
 import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
+import { terminalWidth } from "../../commandLine/layout";
 import { operatorHome } from "../../components/evidence";
 import { fitText } from "../fit/fitText";
 import { factsOfMachine, MACHINE_NAMES } from "../fit/machines";
 import { judgeFit } from "../fit/verdict";
-import { terminalWidth } from "../plan/layout";
 import { projectOrProgram } from "../stack/stackFile";
 
 interface FitOptions {

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { Failed } from "../../commandLine/exit";
+import { headed } from "../../commandLine/layout";
 import { programOnPath } from "../../commandLine/run";
 import { operatorHome } from "../../components/evidence";
 import { newKey } from "../../components/planned";
@@ -175,7 +176,7 @@ async function surrounded(
     ...madeText(made),
     `${file} stays as it is.`,
     ...mend,
-    ...(next.length === 0 ? [] : ["", "Next:", ...next.map((each) => `  ${each}`)]),
+    ...(next.length === 0 ? [] : ["", headed("Next:", next)]),
   ];
   return { result: { file, made, mend, next }, text: text.join("\n"), failed: mend.length > 0 };
 }
@@ -252,16 +253,17 @@ interface Report {
 
 const report = ({ file, made, facts, command, mend, next }: Report): string =>
   [
-    `Found on ${facts.host}:`,
-    ...found(facts).map((each) => `  - ${each}`),
+    headed(
+      `Found on ${facts.host}:`,
+      found(facts).map((each) => `- ${each}`),
+    ),
     "",
     ...madeText(made),
     `${file} is written: each value has its reason above it.`,
     ...(command === undefined ? [] : notesText(command)),
     ...(mend.length === 0 ? [] : ["", "Fix first:", ...mend.map((each) => `  - ${each}`)]),
     "",
-    "Next:",
-    ...next.map((each) => `  ${each}`),
+    headed("Next:", next),
     ...(hasServing()
       ? []
       : [

@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
+import { terminalWidth } from "../../commandLine/layout";
 import type { Recipe } from "../../components/catalogue";
 import { modelNamed, readCatalogue } from "../../components/catalogue";
 import { operatorHome } from "../../components/evidence";
@@ -16,7 +17,6 @@ import { aloneIn, declaredServer, type Seat, seatFor } from "../models/seat";
 import { shownSpeed, speedsHere } from "../models/speeds";
 import { changeWithImage, imageLines, writeLine } from "../models/useImage";
 import { chooseRecipe, seatOf } from "../models/useModel";
-import { terminalWidth } from "../plan/layout";
 import { readOneMachine } from "../stack/readStack";
 import {
   machineOption,

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
+import { terminalWidth } from "../../commandLine/layout";
 import { type Format, say } from "../../commandLine/output";
 import { replaceFile } from "../../commandLine/replaceFile";
 import { closeIds } from "../../components/catalogue";
@@ -25,7 +26,6 @@ import { changeSections, type Section, sectionMarkdown, sectionText } from "../p
 import { dockerRun } from "../plan/dockerRun";
 import { engineSections, serverEngineChanges } from "../plan/engineChanges";
 import { judgedPlan } from "../plan/judgedPlan";
-import { terminalWidth } from "../plan/layout";
 import { meminfoIn } from "../plan/meminfoFile";
 import { otherStacks } from "../plan/otherStacks";
 import { partText, planText } from "../plan/planText";

@@ -2,6 +2,7 @@ import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
+import { headed } from "../../commandLine/layout";
 import { columns, say, styled } from "../../commandLine/output";
 import { expectTerminal, saysYes } from "../../commandLine/saysYes";
 import { textOr } from "../../faults/json";
@@ -61,7 +62,7 @@ async function listed({ machine, copies }: DataOn, options: RestoreOptions): Pro
   const table = columns([["copy", "made by", "version", "revision", "size"], ...rows]);
   const head = styled("bold", `Copies of the data of ${service} in ${folder} on ${machine.name}`);
   const next = `\`${forStack(`serving restore ${service} COPY`, options)}\` puts one back.`;
-  const lines = [head, ...table.map((line) => `  ${line}`), ...alone, next];
+  const lines = [headed(head, table), ...alone, next];
   return { result, text: lines.join("\n") };
 }
 

@@ -2,10 +2,12 @@ import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
+import { headed } from "../../commandLine/layout";
 import { columns, type Format, styled } from "../../commandLine/output";
 import { wholeNumber } from "../../commandLine/values";
 import type { MachinePlan } from "../../components/plan";
 import { connectionProblem } from "../../components/preflight";
+import { counted } from "../../faults/quoting";
 import { dateText } from "../../units/dateText";
 import { driftOf } from "../drift/drift";
 import { type GpuState, gpuText } from "../sees/gpu";
@@ -259,21 +261,18 @@ function machineText(seen: Seen): string {
   });
   const used = HEADS.map((_, column) => column < 2 || rows.some((row) => row[column] !== ""));
   const shown = [HEADS, ...rows].map((row) => row.filter((_, column) => used[column]));
-  return [
-    styled("bold", machine),
-    ...(problem === undefined ? [] : [`  ${problem}`]),
-    ...(memory === null ? [] : [`  ${memoryText(memory)}`]),
-    ...(gpu === null ? [] : [`  ${gpuLine(gpu)}`]),
-    ...(problem !== undefined && items.length === 0
-      ? []
-      : columns(shown).map((line) => `  ${line}`)),
+  return headed(styled("bold", machine), [
+    ...(problem === undefined ? [] : [problem]),
+    ...(memory === null ? [] : [memoryText(memory)]),
+    ...(gpu === null ? [] : [gpuLine(gpu)]),
+    ...(problem !== undefined && items.length === 0 ? [] : columns(shown)),
     ...(seen.onDemand === undefined ? [] : onDemandLines(seen.onDemand)),
-    ...(drift === "" ? [] : [`  drift: ${drift}`]),
+    ...(drift === "" ? [] : [`drift: ${drift}`]),
     ...(verify === null
       ? []
-      : [`  last verify: ${verify.pass} passed, ${verify.fail} failed, at ${dateText(verify.at)}`]),
-    ...(since === null ? [] : sinceVerifyText(since).map((line) => `  ${line}`)),
-  ].join("\n");
+      : [`last verify: ${verify.pass} passed, ${verify.fail} failed, at ${dateText(verify.at)}`]),
+    ...(since === null ? [] : sinceVerifyText(since)),
+  ]);
 }
 
 /** What llama-swap runs, who waits, and how often servers were started. */
@@ -286,16 +285,12 @@ function onDemandLines({
   swapsPerHour: most,
 }: OnDemandStatus): string[] {
   if (problem !== null) return [];
-  const starts = `${swaps} ${swaps === 1 ? "start" : "starts"} in the last hour`;
   const many = swaps > most ? styled("red", ` (more than ${most})`) : "";
   const now = running.length === 0 ? "nothing runs" : `${running.join(", ")} now`;
   return [
-    `  on demand: ${now}; ${starts}${many}`,
-    ...waiting.map(({ says, requests }) => {
-      const count = `${requests} ${requests === 1 ? "request" : "requests"}`;
-      return `  ${says} (${count})`;
-    }),
-    ...orphans.map((name) => styled("red", `  ${name} runs, but llama-swap doesn't know it`)),
+    `on demand: ${now}; ${counted(swaps, "start")} in the last hour${many}`,
+    ...waiting.map(({ says, requests }) => `${says} (${counted(requests, "request")})`),
+    ...orphans.map((name) => styled("red", `${name} runs, but llama-swap doesn't know it`)),
   ];
 }
 

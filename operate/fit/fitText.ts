@@ -1,5 +1,5 @@
+import { hanging, type Width } from "../../commandLine/layout";
 import { styled } from "../../commandLine/output";
-import { hanging, type Width } from "../plan/layout";
 import { kvText, ledgerText } from "../plan/memoryText";
 import type { FitVerdict, PlannedFit, ServerFit } from "./verdict";
 

@@ -3,7 +3,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { run, type StartOptions } from "../../commandLine/run";
-import { lastWords } from "../../faults/lastWords";
 import { difference } from "../../vllm/differences";
 import type { EngineData } from "../../vllm/engineData";
 import type { EngineDefaults } from "../../vllm/engineDefaults";
@@ -80,12 +79,11 @@ export async function readInstalled(
   return { read, defaults, abbreviations };
 }
 
-/** Returns what a program prints within an hour. Throws with its last words where it fails. */
-async function printed(command: readonly string[], options: StartOptions = {}): Promise<string> {
-  const bounds = { seconds: 3600, largest: 2 ** 26 };
-  const { code, out, err } = await run(command, { ...options, ...bounds });
-  if (code === 0) return out;
-  throw new Error(`${command.join(" ")}: ${lastWords(err)}`);
+/** Returns what a program prints within an hour. Throws with its errors where it fails. */
+async function printed(command: readonly string[], options: StartOptions = {}) {
+  const { code, out, err } = await run(command, { ...options, seconds: 3600, largest: 2 ** 26 });
+  if (code !== 0) throw new Error(`${command.join(" ")}: ${err}`);
+  return out;
 }
 
 /** `npm run engine-data -- VERSION...`: writes the data of each version. */

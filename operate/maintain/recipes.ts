@@ -5,6 +5,7 @@ import { printResult } from "../../commandLine/output";
 import { replaceFile } from "../../commandLine/replaceFile";
 import { runAtOnce } from "../../commandLine/run";
 import { FaultyInput, UnreadableInput } from "../../faults/fault";
+import { counted } from "../../faults/quoting";
 import { valueBy } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
 import { parseYaml, readYamlFile } from "../../faults/yamlDocument";
@@ -61,9 +62,6 @@ export function mergeRecipes(
 }
 
 const isYaml = (file: string): boolean => /\.ya?ml$/.test(file);
-
-const counted = (count: number, one: string, several = `${one}s`): string =>
-  `${count} ${count === 1 ? one : several}`;
 
 /** Runs Git in a checkout. Throws `WrongUse` unless each file's last commit can be known there. */
 function gitOf(checkout: string): (...args: readonly string[]) => string {

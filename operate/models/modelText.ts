@@ -1,7 +1,7 @@
+import { hanging, headed, type Width } from "../../commandLine/layout";
 import { columns, styled } from "../../commandLine/output";
 import type { Recipe } from "../../components/catalogue";
 import { isPooling } from "../../components/planned";
-import { hanging, type Width } from "../plan/layout";
 import type { Fit } from "./fit";
 import { conditionsOf, type ShownSpeed, speedCell } from "./speeds";
 
@@ -141,24 +141,21 @@ export function recipeText(recipe: Recipe, { fit, alone }: ModelRow): string {
     "share.beside",
     "draft",
   ].filter((path) => !known.some(([each]) => each === path));
-  return [
-    styled("bold", recipe.id),
-    `  family ${recipe.family}, ${recipe.kind}${recipe.thinking ? ", with a thinking mode" : ""}`,
-    `  config.json: ${config.from}, ${config.source} (${config.date})`,
-    `  here: ${hereText(fit, alone)}`,
+  return headed(styled("bold", recipe.id), [
+    `family ${recipe.family}, ${recipe.kind}${recipe.thinking ? ", with a thinking mode" : ""}`,
+    `config.json: ${config.from}, ${config.source} (${config.date})`,
+    `here: ${hereText(fit, alone)}`,
     "",
-    ...columns([...known, ...missing.map((path) => [path, UNKNOWN, ""])]).map(
-      (line) => `  ${line}`,
-    ),
+    ...columns([...known, ...missing.map((path) => [path, UNKNOWN, ""])]),
     "",
     ...speeds.map((each) => {
       const how = conditionsOf(each);
-      return `  ${each.what} ${each.tokensPerSecond} tokens/s${how === "" ? "" : ` (${how})`}, ${each.basis}: ${each.source} (${each.date})`;
+      return `${each.what} ${each.tokensPerSecond} tokens/s${how === "" ? "" : ` (${how})`}, ${each.basis}: ${each.source} (${each.date})`;
     }),
     ...starts.map(
       (each) =>
-        `  ${each.works ? "started" : "failed"} at ${each.share}: ${each.source} (${each.date})`,
+        `${each.works ? "started" : "failed"} at ${each.share}: ${each.source} (${each.date})`,
     ),
-    ...notes.map((note) => `  ${note}`),
-  ].join("\n");
+    ...notes,
+  ]);
 }

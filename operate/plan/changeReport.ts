@@ -1,3 +1,4 @@
+import { headed, type Width } from "../../commandLine/layout";
 import { styled } from "../../commandLine/output";
 import {
   isUnchanged,
@@ -7,7 +8,6 @@ import {
   stepsWithSources,
 } from "../../components/change";
 import { gibRange, timesRange } from "../../components/memory";
-import { hanging, type Width } from "./layout";
 import { fromTo } from "./settingChanges";
 
 /** Some sentences below a title, for a terminal and for Markdown. */
@@ -25,7 +25,7 @@ export const section = (title: string, lines: readonly string[], none: string): 
 });
 
 export const sectionText = ({ title, lines }: Section, width: Width): string =>
-  [styled("bold", title), ...lines.map((line) => `  ${hanging(line, 4, width)}`)].join("\n");
+  headed(styled("bold", title), lines, width);
 
 export function sectionMarkdown({ title, lines, isFolded }: Section): string {
   const listed = ["", ...lines.map((line) => `- ${line}`)];

@@ -1,9 +1,9 @@
+import { hanging, heading, table, titled, UNBOUNDED, type Width } from "../../commandLine/layout";
 import { styled } from "../../commandLine/output";
 import type { ServerKv } from "../../components/memory";
 import { kvFacts, leftGiB, partsBeyondShares, startVerdictOf } from "../../components/memory";
 import type { MachinePlan } from "../../components/plan";
 import { AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
-import { hanging, heading, table, UNBOUNDED, type Width } from "./layout";
 
 type Ledger = MachinePlan["ledger"];
 
@@ -63,9 +63,10 @@ export function kvText(
   width: Width,
   full = true,
 ): string[] {
-  const rows = kv === null ? [] : kvFacts(kv).filter(([label]) => full || SUMMARY.includes(label));
-  const facts = kv === null ? ["    not known, see the warnings"] : table(rows, width);
-  return [heading(`KV cache of ${container}`), ...facts, ""];
+  const title = `KV cache of ${container}`;
+  if (kv === null) return [heading(title), "    not known, see the warnings", ""];
+  const rows = kvFacts(kv).filter(([label]) => full || SUMMARY.includes(label));
+  return titled(title, rows, width);
 }
 
 /** Things that only bring a warning, but should still not be started. */

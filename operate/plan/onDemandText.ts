@@ -1,8 +1,8 @@
+import { titled, type Width } from "../../commandLine/layout";
 import type { MachinePlan } from "../../components/plan";
-import { listOf } from "../../faults/quoting";
+import { counted, listOf } from "../../faults/quoting";
 import { duration } from "../../units/duration";
 import type { KeptStart } from "../verify/keptStarts";
-import { counted, heading, table, type Width } from "./layout";
 
 const SECONDS = 60;
 
@@ -13,23 +13,20 @@ export function onDemandText(machine: MachinePlan, keptStart: KeptStart, width: 
   const { address, port, network, program, startWithinMinutes, retryAfterMinutes } = onDemand;
   const on = network === undefined ? "" : `, the gateway of ${network.name} (${network.subnet})`;
   const sum = program.sha256 === undefined ? "no sha256" : `sha256 ${program.sha256.slice(0, 12)}`;
-  return [
-    heading(`Started by requests, by llama-swap ${program.version}`),
-    ...table(
+  return titled(
+    `Started by requests, by llama-swap ${program.version}`,
+    [
+      ["listens on", `${address}:${port}${on}`],
+      ["key", keyText(machine, onDemand)],
+      ...onDemand.servers.map((server) => [server.key, serverText(machine, server, keptStart)]),
       [
-        ["listens on", `${address}:${port}${on}`],
-        ["key", keyText(machine, onDemand)],
-        ...onDemand.servers.map((server) => [server.key, serverText(machine, server, keptStart)]),
-        [
-          "a start",
-          `within ${counted(startWithinMinutes, "minute")}; after a failed start, no other for ${counted(retryAfterMinutes, "minute")}`,
-        ],
-        ["program", `${program.from}, ${sum}`],
+        "a start",
+        `within ${counted(startWithinMinutes, "minute")}; after a failed start, no other for ${counted(retryAfterMinutes, "minute")}`,
       ],
-      width,
-    ),
-    "",
-  ];
+      ["program", `${program.from}, ${sum}`],
+    ],
+    width,
+  );
 }
 
 type OnDemand = NonNullable<MachinePlan["onDemand"]>;

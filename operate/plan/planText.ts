@@ -1,15 +1,25 @@
+import {
+  hanging,
+  headed,
+  heading,
+  indented,
+  table,
+  titled,
+  UNBOUNDED,
+  type Width,
+} from "../../commandLine/layout";
 import { styled } from "../../commandLine/output";
 import { SIMPLE_SERVER } from "../../components/fields";
 import { startVerdictOf } from "../../components/memory";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
 import type { PlannedContainer, PlannedFile } from "../../components/planned";
+import { counted } from "../../faults/quoting";
 import type { Judged } from "../../policies/judge";
 import { rules } from "../../policies/rules";
 import { type Named, namedOn, ON_DEMAND } from "../stack/named";
 import type { KeptStart } from "../verify/keptStarts";
 import { type Section, sectionText } from "./changeReport";
 import { dockerRun } from "./dockerRun";
-import { counted, hanging, heading, indented, table, UNBOUNDED, type Width } from "./layout";
 import { graveWarnings, kvText, ledgerText } from "./memoryText";
 import { onDemandText } from "./onDemandText";
 import { togetherText } from "./togetherText";
@@ -135,7 +145,7 @@ function adaptersText({ inferenceServers }: MachinePlan, width: Width): string[]
       path ?? `${id} at ${revision?.slice(0, 12)}`,
     ]);
     const used = `${counted(slots, "slot")} of rank ${rank}, the most in use at once`;
-    return [heading(`Adapters of ${container.name}`), ...table([...rows, ["", used]], width), ""];
+    return titled(`Adapters of ${container.name}`, [...rows, ["", used]], width);
   });
 }
 
@@ -235,20 +245,19 @@ function policyText(
   const limit = hasFailing
     ? "; server-starts judges by weights and your own measurements alone"
     : "";
-  return [
-    styled("bold", "Policies"),
-    `  ${styled("green", "pass   ")} ${hanging(`${count}${limit}`, 10, width)}`,
+  return headed(styled("bold", "Policies"), [
+    `${styled("green", "pass   ")} ${hanging(`${count}${limit}`, 10, width)}`,
     ...(noted.length === 0
       ? []
-      : [`  note    ${hanging(`${noted.join(", ")}: below in Notes`, 10, width)}`]),
+      : [`note    ${hanging(`${noted.join(", ")}: below in Notes`, 10, width)}`]),
     ...policies.flatMap((each) =>
       each.verdict === "pass" || isNote(each)
         ? []
         : [
-            `  ${marks[each.verdict]} ${each.name} (${each.resource})\n${indented(hanging(each.message, 10, width).replaceAll(/^ +/gm, ""), 10)}`,
+            `${marks[each.verdict]} ${each.name} (${each.resource})\n${indented(hanging(each.message, 10, width).replaceAll(/^ +/gm, ""), 10)}`,
           ],
     ),
-  ].join("\n");
+  ]);
 }
 
 const isNote = ({ note }: Judged) => note === true;
@@ -267,9 +276,9 @@ function listText(
 ): string {
   if (warnings.length === 0) return "";
   const lines = warnings.map(
-    ({ machine, message }) => `  ${mark} ${hanging(`${machine}: ${message}`, 4, width)}`,
+    ({ machine, message }) => `${mark} ${hanging(`${machine}: ${message}`, 4, width)}`,
   );
-  return [styled("bold", title), ...lines].join("\n");
+  return headed(styled("bold", title), lines);
 }
 
 /** Whether it would be applied. */

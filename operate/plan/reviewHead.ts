@@ -1,7 +1,7 @@
 import { goneText, type MachineChange } from "../../components/change";
 import type { MachinePlan } from "../../components/plan";
+import { counted } from "../../faults/quoting";
 import { memoryVerdict } from "./changeReport";
-import { counted } from "./layout";
 
 /** A finding that only the new plan has. */
 interface Added {

@@ -1,9 +1,9 @@
+import { hanging, titled, type Width } from "../../commandLine/layout";
 import { mayRun, setsWith } from "../../components/memory";
 import type { MachinePlan } from "../../components/plan";
 import { listOf } from "../../faults/quoting";
 import { duration } from "../../units/duration";
 import type { KeptStart } from "../verify/keptStarts";
-import { hanging, heading, table, type Width } from "./layout";
 
 const HEADS = ["", "takes", "runs beside", "not beside"];
 
@@ -37,9 +37,7 @@ export function togetherText(
     left > 0
       ? `in the ${left.toFixed(2)} GiB left beside what always runs`
       : "and what always runs leaves nothing for it";
-  return [
-    heading(hanging(`Started on request, ${room}`, 2, width)),
-    ...table([onDemand === undefined ? HEADS : [...HEADS, "its start took"], ...rows], width),
-    "",
-  ];
+  const title = hanging(`Started on request, ${room}`, 2, width);
+  const heads = onDemand === undefined ? HEADS : [...HEADS, "its start took"];
+  return titled(title, [heads, ...rows], width);
 }

@@ -1,3 +1,5 @@
+import { headed } from "../../commandLine/layout";
+import { counted } from "../../faults/quoting";
 import type { Diagnosis } from "./report";
 
 /**
@@ -14,29 +16,26 @@ export function doctorText(
   const count =
     troubles === 0
       ? `No trouble found${notes.length === 0 ? "" : " in what could be read"}`
-      : troubles === 1
-        ? "1 diagnosis"
-        : `${troubles} diagnoses`;
+      : counted(troubles, "diagnosis", "diagnoses");
   return [`${at}${count}.`, ...reports.map(reportText)].join("\n\n");
 }
 
 /** A report for people: what it is, how it is known, what to change, what to run. */
 export function reportText(report: Diagnosis): string {
   const { target, probes } = report;
-  const lines = [
-    `${report.id}${report.severity === "note" ? " (harmless)" : ""}: ${report.cause}`,
-    `  evidence   ${indented(report.evidence)}`,
-    ...(probes === undefined ? [] : [`  explains   ${probes.join(", ")} of ${target}`]),
-    `  change     ${indented(report.change)}`,
+  const head = `${report.id}${report.severity === "note" ? " (harmless)" : ""}: ${report.cause}`;
+  return headed(head, [
+    `evidence   ${indented(report.evidence)}`,
+    ...(probes === undefined ? [] : [`explains   ${probes.join(", ")} of ${target}`]),
+    `change     ${indented(report.change)}`,
     // Words of a change may begin with the advice.
     ...(report.advice === "" || report.change.startsWith(report.advice)
       ? []
-      : [`  note       ${indented(report.advice)}`]),
-    `  next       ${report.command}`,
-    `  caught by  ${report.caughtBy}`,
-    `  source     ${report.source}`,
-  ];
-  return lines.join("\n");
+      : [`note       ${indented(report.advice)}`]),
+    `next       ${report.command}`,
+    `caught by  ${report.caughtBy}`,
+    `source     ${report.source}`,
+  ]);
 }
 
 /** A diff keeps its own lines and starts on a new one, so that it can be copied. */

@@ -1,4 +1,5 @@
 import type { Outcome } from "../../commandLine/command";
+import { headed } from "../../commandLine/layout";
 import { columns, styled } from "../../commandLine/output";
 import { Failed } from "../../faults/fault";
 import { quote } from "../sees/answer";
@@ -14,7 +15,7 @@ export async function foundStatus(url: string): Promise<Outcome> {
   if (typeof served === "string")
     return {
       result: { url, state: "does not answer", problem: served, served: null, figures: null },
-      text: `${styled("bold", url)}\n  ${served}`,
+      text: headed(styled("bold", url), [served]),
       failed: true,
     };
   // A server that isn't vLLM's own program has no such metrics.
@@ -46,5 +47,5 @@ function foundText(url: string, served: Served, figures: ServerFigures | null): 
     ["tokens/s", number(figures?.tokensPerSecond, 1)],
     ["prefix hits", percent(figures?.prefixHits)],
   ];
-  return [`${styled("bold", url)}: ready`, ...columns(rows).map((line) => `  ${line}`)].join("\n");
+  return headed(`${styled("bold", url)}: ready`, columns(rows));
 }

@@ -3,10 +3,10 @@ import { Failed } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import type { MachinePlan } from "../../components/plan";
 import { orInputFault } from "../../faults/fault";
+import { counted } from "../../faults/quoting";
 import { sayCopiesLeft } from "../copies/copiesLeft";
 import { checkpointOf, ownStateFolder } from "../engine/backend";
 import { type Leftover, leftovers } from "../inventory/leftovers";
-import { counted } from "../plan/layout";
 import { readStack } from "../stack/readStack";
 import {
   pageFromProject,

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { Failed } from "../../commandLine/exit";
+import { terminalWidth } from "../../commandLine/layout";
 import { printResult, say } from "../../commandLine/output";
 import { saysYes } from "../../commandLine/saysYes";
 import { changesOf, neverStartedText } from "../../components/change";
@@ -15,7 +16,6 @@ import { missingOf, needsOf, needsText, whyNotFetched } from "../fetch/needs";
 import { compare } from "../plan/against";
 import { sectionText } from "../plan/changeReport";
 import { policiesOn } from "../plan/judgedPlan";
-import { terminalWidth } from "../plan/layout";
 import { expectConnection } from "../sees/tunnel";
 import type { PlannedStack } from "../stack/readStack";
 import { projectFolder, projectOrProgram } from "../stack/stackFile";

@@ -1,3 +1,4 @@
+import { headed } from "../../commandLine/layout";
 import { CLEAR_LINE, forTerminal, type ProgressStream, styled } from "../../commandLine/output";
 import type { Cause } from "../rules/report";
 import { reportText } from "../rules/reportText";
@@ -96,15 +97,16 @@ export function verifyText(results: readonly ProbeResult[], causes: readonly Cau
       const here = results.filter((result) => result.target === target);
       const skipped = here.filter((result) => result.status === "skip");
       return [
-        styled("bold", target),
-        ...here
-          .filter((result) => result.status !== "skip")
-          .map(
-            ({ name, status, detail }) => `  ${MARKS[status]()} ${name.padEnd(width)}  ${detail}`,
+        headed(styled("bold", target), [
+          ...here
+            .filter((result) => result.status !== "skip")
+            .map(
+              ({ name, status, detail }) => `${MARKS[status]()} ${name.padEnd(width)}  ${detail}`,
+            ),
+          ...namesBy("detail", skipped, byName).map(
+            ([reason, names]) => `${MARKS.skip()} ${reason}: ${names}`,
           ),
-        ...namesBy("detail", skipped, byName).map(
-          ([reason, names]) => `  ${MARKS.skip()} ${reason}: ${names}`,
-        ),
+        ]),
         "",
       ];
     }),
@@ -115,8 +117,10 @@ export function verifyText(results: readonly ProbeResult[], causes: readonly Cau
       ? []
       : [
           "",
-          styled("bold", "What to do next"),
-          ...next.map((each) => `  - ${each.replaceAll("\n", "\n    ")}`),
+          headed(
+            styled("bold", "What to do next"),
+            next.map((each) => `- ${each.replaceAll("\n", "\n    ")}`),
+          ),
         ]),
   ].join("\n");
 }

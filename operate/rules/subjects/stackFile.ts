@@ -1,5 +1,6 @@
 import { totalFinding } from "../../../components/memory";
 import { noEngineText, tellOtherStack } from "../../../components/preflight";
+import { counted } from "../../../faults/quoting";
 import { shellWords } from "../../../faults/shellWords";
 import { hundredths } from "../../../units/memory";
 import { AGGREGATE_LIMIT, utilizationText } from "../../../vllm/utilization";
@@ -37,7 +38,7 @@ export const stackFileRules: readonly Weighed[] = [
       if (stackProblem === undefined) return undefined;
       const { file, faults } = stackProblem;
       return {
-        cause: `The stack file can't be read (${faults.length === 1 ? "1 fault" : `${faults.length} faults`}), so only the given files were judged.`,
+        cause: `The stack file can't be read (${counted(faults.length, "fault")}), so only the given files were judged.`,
         evidence: faults.join("\n"),
         advice:
           "Fix these faults first. Until then changes are printed in words and not as a diff, and doctor misses what only the plan shows.",

@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
+import { UNBOUNDED } from "../../../commandLine/layout";
 import { readModels } from "../../../components/evidence/readModels";
 import { START_GATE } from "../../../components/inference-server/startGate";
 import { stackOutputs } from "../../../components/machine/stackOutputs";
 import { plan } from "../../../components/plan/plan";
 import { loadStackFile } from "../../../components/settings/load";
-import { UNBOUNDED } from "../../../operate/plan/layout";
 import { partText, planText } from "../../../operate/plan/planText";
 import { namedOn } from "../../../operate/stack/named";
 

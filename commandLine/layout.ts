@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { Help } from "commander";
-import { columns, forTerminal, styled } from "../../commandLine/output";
+import { columns, forTerminal, styled } from "./output";
 
 /**
  * Columns of the terminal that the text goes to; unbounded for a file or a pipe, where nothing is
@@ -31,6 +31,13 @@ export function hanging(text: string, indent: number, width: Width): string {
     : text;
 }
 
+/**
+ * A head, and below it lines that are indented by two, their wrapped ends by four; an empty line
+ * stays empty.
+ */
+export const headed = (head: string, lines: readonly string[], width: Width = UNBOUNDED): string =>
+  [head, ...lines.map((line) => line && `  ${hanging(line, 4, width)}`)].join("\n");
+
 /** Indentation of a cell that is placed below its row. */
 const BELOW = 8;
 
@@ -55,6 +62,9 @@ export const indented = (text: string, by = 4): string =>
 
 export const heading = (text: string): string => `  ${styled("cyan", text)}`;
 
-/** A number of things: `1 minute`, `2 minutes`. */
-export const counted = (number: number, word: string): string =>
-  number === 1 ? `1 ${word}` : `${number} ${word}s`;
+/** Rows in columns below their heading, and an empty line. */
+export const titled = (
+  title: string,
+  rows: readonly (readonly string[])[],
+  width: Width,
+): string[] => [heading(title), ...table(rows, width), ""];
