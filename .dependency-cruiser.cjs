@@ -8,7 +8,7 @@ const MAY_USE = {
   harness: ["commandLine", "faults", "http"],
   vllm: ["faults", "units"],
   // It runs programs, and reads the memory that a container's argv asks for.
-  machines: ["commandLine/run", "faults", "units", "vllm"],
+  machines: ["commandLine/run.ts", "faults", "units", "vllm"],
   // Below planned data and settings: both have fields of these forms.
   "components/fields": ["faults", "machines"],
   "components/planned": ["components/fields", "machines"],
