@@ -11,6 +11,7 @@ import { dirname, join, resolve } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readCatalogue } from "../../components/catalogue";
+import { readKnownStarts, STARTS } from "../../components/catalogue/knownStarts";
 import { versionFolder } from "../../vllm/versionFolder";
 import { run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
@@ -249,9 +250,12 @@ it.each([
 
 it("has the recipes of the catalogue as its readers judge them", () => {
   const built = readdirSync(join(copy, "dist/catalogue"))
+    .filter((file) => file !== STARTS)
     .sort()
     .map((file) => JSON.parse(readFileSync(join(copy, "dist/catalogue", file), "utf8")));
   expect(built).toEqual(readCatalogue(PROJECT));
+  const starts = readFileSync(join(copy, "dist/catalogue", STARTS), "utf8");
+  expect(JSON.parse(starts)).toEqual(readKnownStarts());
 });
 
 const faulty = (text: string) => text.replace("\nid: ", "\nid: not-");
