@@ -33,8 +33,9 @@ const MAY_USE = {
     "vllm",
   ],
   "components/catalogue": ["components/(fields|planned|settings)", "faults", "machines"],
+  "components/together": ["components/planned", "faults", "vllm"],
   "components/memory": [
-    "components/(inference-server|kv|planned|settings|supply)",
+    "components/(inference-server|kv|planned|settings|supply|together)",
     "faults",
     "machines",
     "units",

@@ -6,12 +6,4 @@ export { totalFinding } from "./machineMemory";
 export { judgeStart } from "./measurement/verdict";
 export { type ServerKv, startVerdictOf, sureOutsideGiB, usualOutsideGiB } from "./serverKv";
 export { type StartNeeds, shareForRequests } from "./startNeeds";
-export {
-  alternatives,
-  largestSet,
-  leftBeside,
-  mayRun,
-  setsWith,
-  stopsFor,
-} from "./together";
 export { weightsInBand } from "./weightBands";

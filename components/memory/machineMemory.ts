@@ -11,6 +11,7 @@ import type { DataOf } from "../planned/schema/dataOf";
 import type { admissionSchema } from "../planned/schema/memory";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
+import type { Together } from "../together/together";
 import { adapterSlots, slotsGiB } from "./adapterSlots";
 import { INSTANT_TENSOR_GIB, loadsByInstantTensor, measuredHere, residentGiB } from "./kvRoom";
 import {
@@ -21,7 +22,6 @@ import {
   takenBy,
 } from "./ledger";
 import { withOnRequest } from "./onRequest";
-import type { Together } from "./together";
 
 /** One of our servers with what is known of it. */
 export interface KnownServer {

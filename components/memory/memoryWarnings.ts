@@ -9,6 +9,7 @@ import { reservedBlocks, reuseText } from "../kv";
 import type { Warning } from "../planned/facts";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
+import { togetherNotes } from "../together/together";
 import { adapterSlots } from "./adapterSlots";
 import { gibRange, roomText, timesRange } from "./kvFacts";
 import { changedSince, isMeasured } from "./kvRoom";
@@ -16,7 +17,6 @@ import { fitsMachine } from "./ledger";
 import type { KnownServer, MachineMemory } from "./machineMemory";
 import { type ServerKv, type ServerKvResult, startVerdictOf } from "./serverKv";
 import { sureShare } from "./startNeeds";
-import { togetherNotes } from "./together";
 
 /**
  * What was available at most after a boot of somebody's DGX Spark, in GiB, where 0.87 needed caches to be dropped

@@ -2,7 +2,7 @@
  * The door of the settings: the stack file's schema, how a file is read, and where each key stands.
  */
 
-export { FLAGS, type Flag } from "./flags";
+export { FLAGS } from "./flags";
 export { type InferenceServerSettings, inferenceServer } from "./inferenceServer";
 export { modelInside } from "./insideContainer";
 export { declaresNothing, parseStackFile, stackFileOf } from "./load";
@@ -13,7 +13,6 @@ export {
   nowhere,
   placed,
   placeOf,
-  type SettingToChange,
 } from "./places";
 export { FLAGS_WITH_SETTING, repeatedFlags, repeatedVariable } from "./repeatedSettings";
 export { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";

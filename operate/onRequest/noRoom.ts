@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { stopsFor, takenBy } from "../../components/memory";
+import { takenBy } from "../../components/memory";
 import { type MachinePlan, serversOn, wordFor } from "../../components/plan";
 import { LABEL } from "../../components/planned";
+import { stopsFor } from "../../components/together";
 import { defined } from "../../faults/defined";
 import { listOf } from "../../faults/quoting";
 import { type ContainerState, memoryAsked } from "../../machines/docker/containers";

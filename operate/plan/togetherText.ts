@@ -1,6 +1,6 @@
 import { hanging, titled, type Width } from "../../commandLine/layout";
-import { mayRun, setsWith } from "../../components/memory";
 import type { MachinePlan } from "../../components/plan";
+import { mayRun, setsWith } from "../../components/together";
 import { listOf } from "../../faults/quoting";
 import { duration } from "../../units/duration";
 import type { KeptStart } from "../verify/keptStarts";

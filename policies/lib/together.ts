@@ -1,5 +1,5 @@
-import { alternatives, largestSet } from "../../components/memory";
 import { LABEL } from "../../components/planned";
+import { alternatives, largestSet } from "../../components/together";
 import { figure, knownMap, knownMaps, list, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { type DeclaredResource, knownText } from "./container";
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { largestSet } from "../../components/memory";
 import { TYPE } from "../../components/planned";
+import { largestSet } from "../../components/together";
 import { defined } from "../../faults/defined";
 import { listOf } from "../../faults/quoting";
 import { BYTES_PER_GIB } from "../../units/memory";

@@ -1,5 +1,6 @@
-import { partsBeyondShares, setsWith } from "../../components/memory";
+import { partsBeyondShares } from "../../components/memory";
 import { OPERATING_SYSTEM, TYPE } from "../../components/planned";
+import { setsWith } from "../../components/together";
 import { figure, holdsUnknown, knownMap, list, map, UNKNOWN } from "../../vllm/argv/unknown";
 import {
   AGGREGATE_LIMIT,

@@ -1,5 +1,5 @@
-import { mayRun } from "../../components/memory";
 import { TYPE } from "../../components/planned";
+import { mayRun } from "../../components/together";
 import { isLoopback } from "../../machines/address";
 import { knownMap, knownMaps, list, UNKNOWN } from "../../vllm/argv/unknown";
 import {

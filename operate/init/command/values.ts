@@ -1,9 +1,4 @@
-import {
-  FLAGS,
-  type Flag,
-  type InferenceServerSettings,
-  repeatedFlags,
-} from "../../../components/settings";
+import { FLAGS, type InferenceServerSettings, repeatedFlags } from "../../../components/settings";
 import { ownValue } from "../../../faults/defined";
 import { isRecord, jsonIn, putAt } from "../../../faults/json";
 import { holdsSecret } from "../../../faults/secrets";
@@ -18,6 +13,8 @@ import { pageFromProject } from "../../stack/stackFile";
 import { NOT_EVERYBODY } from "./dockerOptions";
 import { isName } from "./model";
 import { asWritten, type LeftOut } from "./words";
+
+type Flag = (typeof FLAGS)[number];
 
 /** What a server's block gets of a command's arguments. */
 export interface ArgumentValues {

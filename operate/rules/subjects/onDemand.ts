@@ -1,4 +1,4 @@
-import { leftBeside } from "../../../components/memory";
+import { leftBeside } from "../../../components/together";
 import { listOf } from "../../../faults/quoting";
 import { sign } from "../../sees/log/sign";
 import { hasOnDemand } from "../../sees/onDemand/onDemand";

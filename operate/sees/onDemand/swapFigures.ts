@@ -1,4 +1,4 @@
-import { mayRun } from "../../../components/memory";
+import { mayRun } from "../../../components/together";
 import { listOf } from "../../../faults/quoting";
 import type { OnDemandSeen, SwapMachine } from "./onDemand";
 import type { SwapEvent } from "./swapFiles";

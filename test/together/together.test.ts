@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { plan } from "../../components/plan/plan";
 import {
   alternatives,
   fitTogether,
@@ -8,8 +9,7 @@ import {
   setsWith,
   stopsFor,
   together,
-} from "../../components/memory/together";
-import { plan } from "../../components/plan/plan";
+} from "../../components/together/together";
 import { serverInput, stack } from "../fixtures/machine";
 
 const server = (key: string, takenGiB: number, more: object = {}) => ({
