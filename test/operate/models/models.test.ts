@@ -69,6 +69,7 @@ describe("serving models", () => {
     const { models } = JSON.parse(out);
     expect(models).toHaveLength(31);
     expect(models.find(({ id }: { id: string }) => id.includes("MiniMax"))).toMatchObject({
+      servedModelName: "minimax-m2.7",
       verdict: "no",
       reasons: [
         "It needs 2 machines, and this stack has 1: declare the others, each with its `link`.",
