@@ -1,5 +1,5 @@
 import { hostname, networkInterfaces } from "node:os";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { endpointOf } from "../../components/planned/reach";
 import {
@@ -13,19 +13,6 @@ import {
 } from "../../machines/address";
 import { ELSEWHERE, stack } from "../fixtures/machine";
 import { CHAT_UI } from "../fixtures/services";
-
-/** Networks come and go while tests run beside containers. */
-const INTERFACES = vi.hoisted(() => ({
-  lo: [{ address: "127.0.0.1", family: "IPv4" }],
-  eth0: [
-    { address: "192.0.2.7", family: "IPv4" },
-    { address: "2001:db8::7", family: "IPv6" },
-  ],
-}));
-vi.mock("node:os", async (original) => ({
-  ...(await original<typeof import("node:os")>()),
-  networkInterfaces: () => INTERFACES,
-}));
 
 it("a machine is this computer when its Docker engine listens on a socket file", () => {
   expect(isHere({ dockerHost: "unix:///run/user/1000/docker.sock" })).toBe(true);
@@ -182,9 +169,14 @@ describe("the name of a Docker engine", () => {
   });
 });
 
-const OWN_ADDRESSES = Object.values(networkInterfaces()).flatMap((some = []) =>
-  some.map(({ address, family }) => (family === "IPv6" ? `[${address.split("%")[0]}]` : address)),
-);
+/** Docker's networks come and go while tests run beside containers. */
+const DOCKERS = /^(br-|docker|veth)/;
+
+const OWN_ADDRESSES = Object.entries(networkInterfaces())
+  .filter(([name]) => !DOCKERS.test(name))
+  .flatMap(([, some = []]) =>
+    some.map(({ address, family }) => (family === "IPv6" ? `[${address.split("%")[0]}]` : address)),
+  );
 
 describe("the computer of a Docker engine", () => {
   it.each([
