@@ -1,6 +1,5 @@
 import { objectOr } from "../../faults/json";
 import { counted, listOf } from "../../faults/quoting";
-import { BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import { isOn, readServerArguments } from "../../vllm/argv/serverArguments";
 import { AGGREGATE_LIMIT, upToHundredth, utilizationText } from "../../vllm/utilization";
@@ -15,7 +14,7 @@ import { gibRange, roomText, timesRange } from "./kvFacts";
 import { changedSince, isMeasured } from "./kvRoom";
 import { fitsMachine } from "./ledger";
 import type { KnownServer, MachineMemory } from "./machineMemory";
-import { type ServerKv, type ServerKvResult, startVerdictOf } from "./serverKv";
+import { type ServerKv, type ServerKvResult, startVerdictOf, windowGiBOf } from "./serverKv";
 import { sureShare } from "./startNeeds";
 
 /**
@@ -229,10 +228,11 @@ function roomWarnings(
  * What the room is compared with. It is rounded up, since the room is in hundredths of a GiB: one
  * that is too small never reads as large enough.
  */
-function neededRoom({ bytesPerRequest, bytesPerBlock, vllmVersion }: ServerKv): string {
-  const blocks = reservedBlocks(vllmVersion);
-  const gib = upToHundredth((bytesPerRequest + blocks * bytesPerBlock) / BYTES_PER_GIB).toFixed(2);
-  return blocks === 0 ? `${gib} GiB` : `${gib} GiB with the block that vLLM keeps free`;
+function neededRoom(kv: ServerKv): string {
+  const gib = upToHundredth(windowGiBOf(kv)).toFixed(2);
+  return reservedBlocks(kv.vllmVersion) === 0
+    ? `${gib} GiB`
+    : `${gib} GiB with the block that vLLM keeps free`;
 }
 
 /** Warns if too little of an agent's last prompt is found again, and says what would find more. */

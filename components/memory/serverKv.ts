@@ -31,7 +31,7 @@ import {
 } from "./kvRoom";
 import { GIB_PER_GB } from "./ledger";
 import { outsideOf, weighServer } from "./starts/ofServer";
-import { startLines } from "./starts/texts";
+import { listedStarts } from "./starts/texts";
 import { startVerdict } from "./starts/verdict";
 import { BESIDE_WEIGHTS_GIB, type Weighed } from "./starts/weigh";
 
@@ -58,6 +58,10 @@ export const usualOutsideGiB = ({ room, weightsGB, ranks }: ServerKv): number =>
     weightsGB === null ? 0 : (weightsGB * GIB_PER_GB) / ranks + BESIDE_WEIGHTS_GIB.low;
   return room.basis === "estimated" ? Math.max(room.outsideGiB.low, weights) : room.outsideGiB.low;
 };
+
+/** KV cache that vLLM asks for at its start: one whole window, and the blocks that it keeps free. */
+export const windowGiBOf = ({ bytesPerRequest, bytesPerBlock, vllmVersion }: KvPlan): number =>
+  (bytesPerRequest + reservedBlocks(vllmVersion) * bytesPerBlock) / BYTES_PER_GIB;
 
 /** The most outside its cache by any start that speaks of it, in GiB. */
 export const sureOutsideGiB = ({ start, room }: ServerKv): number =>
@@ -141,7 +145,8 @@ export function serverKv(
         : windowOf({ maxModelLen, kvCacheDtype: format });
     };
     const totalGiB = context.least?.totalGiB ?? context.totalGiB;
-    const around = { device: context.device, totalGiB, starts: context.starts ?? [] };
+    const { device, starts = [] } = context;
+    const around = { device, totalGiB, starts, vllm: engine.vllmVersion };
     const weighed = weighServer(server, around, { model, shape, windowGiB });
     if (!isKnown(server, model, weighed)) return none(UNKNOWN_SIZE);
     const kv = planned(withRoom, { server, context, model, weighed });
@@ -200,7 +205,7 @@ function planned(withRoom: (gib: number) => KvPlan, known: Known): ServerKv {
 
 /** Whether a server starts, by its figures and by what is known of other starts. */
 function startOf(
-  { bytesPerRequest, bytesPerBlock, vllmVersion }: KvPlan,
+  worst: KvPlan,
   totalGiB: number,
   { server, model, weighed }: Known,
 ): NonNullable<ServerKv["start"]> {
@@ -215,14 +220,14 @@ function startOf(
       isJudged(server, model) || model.catalogue?.residentGiB !== undefined
         ? residentGiB(server, model)
         : certainWeights(server, model),
-    windowGiB: (bytesPerRequest + reservedBlocks(vllmVersion) * bytesPerBlock) / BYTES_PER_GIB,
+    windowGiB: windowGiBOf(worst),
     ...defined({
       cacheGiB: kvCacheMemoryBytes && kvCacheMemoryBytes / BYTES_PER_GIB,
       measured,
     }),
   };
   const sureGiB = hundredths(here?.charged ?? weighed.most.gib);
-  return { ...startVerdict(figures, weighed), sureGiB, ...startLines(weighed) };
+  return { ...startVerdict(figures, weighed), sureGiB, ...listedStarts(weighed) };
 }
 
 /** What cold prompts cost, by this machine's own measurement or else by the recipe's. */

@@ -55,7 +55,7 @@ function chargeAsSeen(start: SeenStart, windowGiB: number | undefined): Charge |
  * What a process held beside its KV cache while it served, in GiB: as somebody saw it, or by vLLM's
  * own lines. `undefined` where neither is known.
  */
-export function takenBy({ takenGiB, lines }: SeenStart): number | undefined {
+export function heldBeside({ takenGiB, lines }: SeenStart): number | undefined {
   const { weightsGiB, nonTorchGiB, peakActivationGiB, cudaGraphsGiB } = lines;
   const consumed =
     lines.consumedGiB ??
@@ -68,7 +68,7 @@ export function takenBy({ takenGiB, lines }: SeenStart): number | undefined {
 }
 
 /** The loaded weights of one rank, in GiB: by vLLM's own line, else by their whole size. */
-export const weightsOf = (
+export const loadedWeights = (
   { weightsGiB }: Pick<ModelStarts, "weightsGiB">,
   { lines, ranks }: SeenStart,
 ): number | undefined => lines.weightsGiB ?? (weightsGiB === null ? undefined : weightsGiB / ranks);

@@ -28,21 +28,28 @@ const BATCH_FACTOR = 2;
 const MINOR_VERSIONS = 2;
 
 /**
- * In what a start differs from a server, so that its figure isn't the server's own; empty for its
- * like. What nobody said of the start counts as a difference.
+ * Returns a function that says in what a start differs from a server, so that its figure isn't the
+ * server's own; nothing for its like. What nobody said of the start counts as a difference.
  */
-export function differences(asked: AskedServer, start: SeenStart): string[] {
-  const { device, totalGiB, loader, maxNumBatchedTokens: batch, draftTokens, vllm } = start;
-  const drafts = draftTokens === null ? null : draftTokens > 0;
-  return [
-    named("device", device, device === asked.device),
-    named("GiB in all", totalGiB, isNear(totalGiB ?? 0, asked.totalGiB)),
-    named("loader", loader, loader?.toLowerCase() === asked.loader.toLowerCase()),
-    named("tokens in a batch", batch, isLikeBatch(batch ?? 0, asked.maxNumBatchedTokens)),
-    named("drafts", drafts === null ? null : drafts ? "with" : "without", drafts === asked.drafts),
-    named("vLLM", vllm, vllm !== null && areClose(vllm, asked.vllm)),
-  ].flat();
-}
+export const differencesFrom = (asked: AskedServer) => {
+  const release = releaseOf(asked.vllm ?? "");
+  return (start: SeenStart): string[] => {
+    const { device, totalGiB, loader, maxNumBatchedTokens: batch, draftTokens, vllm } = start;
+    const drafts = draftTokens === null ? null : draftTokens > 0;
+    return [
+      named("device", device, device === asked.device),
+      named("GiB in all", totalGiB, isNear(totalGiB ?? 0, asked.totalGiB)),
+      named("loader", loader, loader?.toLowerCase() === asked.loader.toLowerCase()),
+      named("tokens in a batch", batch, isLikeBatch(batch ?? 0, asked.maxNumBatchedTokens)),
+      named(
+        "drafts",
+        drafts === null ? null : drafts ? "with" : "without",
+        drafts === asked.drafts,
+      ),
+      named("vLLM", vllm, vllm !== null && areClose(releaseOf(vllm), release)),
+    ].flat();
+  };
+};
 
 const named = (what: string, value: string | number | null, isSame: boolean): string[] =>
   isSame ? [] : [value === null ? `${what}: not known` : `${what}: ${value}`];
@@ -53,11 +60,10 @@ const isNear = (gib: number, asked: number): boolean =>
 const isLikeBatch = (batch: number, asked: number): boolean =>
   batch <= BATCH_FACTOR * asked && asked <= BATCH_FACTOR * batch;
 
-/** Whether two versions of vLLM are at most two minor ones apart. */
-function areClose(version: string, asked = ""): boolean {
-  const [major, minor = 0] = releaseOf(version);
-  const [askedMajor, askedMinor = 0] = releaseOf(asked);
-  return major === askedMajor && Math.abs(minor - askedMinor) <= MINOR_VERSIONS;
-}
+/** Whether two releases of vLLM are at most two minor ones apart. */
+const areClose = ([major, minor = 0]: Release, [other, otherMinor = 0]: Release): boolean =>
+  major === other && Math.abs(minor - otherMinor) <= MINOR_VERSIONS;
 
-const releaseOf = (version: string): readonly number[] => parse(version)?.release ?? [NaN];
+type Release = readonly number[];
+
+const releaseOf = (version: string): Release => parse(version)?.release ?? [NaN];

@@ -5,7 +5,6 @@ import type { ModelShape } from "../../kv";
 import type { ModelEvidence } from "../../planned/evidence";
 import type { ModelStarts, SeenStart } from "../../planned/schema/seenStart";
 import type { InferenceServerSettings } from "../../settings/inferenceServer";
-import { vllmOf } from "../../supply/imageVersions";
 import { adapterSlots, slotsGiB, slotsText } from "../adapterSlots";
 import {
   INSTANT_TENSOR_GIB,
@@ -18,10 +17,11 @@ import {
 import { outcomeOf } from "./figures";
 import { classOf } from "./modelClass";
 import { basisText } from "./texts";
-import { type Weighed, weigh } from "./weigh";
+import { isLike, type Weighed, weigh } from "./weigh";
 
-/** The machine that a server is to start on, and the starts that are known of other models. */
-export interface Surroundings {
+/** What a server is to start with, and the starts that are known of other models. */
+export interface StartContext {
+  readonly vllm: string | undefined;
   readonly device: string | undefined;
   readonly totalGiB: number;
   readonly starts: readonly ModelStarts[];
@@ -37,7 +37,7 @@ export interface KnownModel {
 /** Weighs what is known of starts for a server. */
 export function weighServer(
   server: InferenceServerSettings,
-  { device = USUAL_DEVICE, totalGiB, starts }: Surroundings,
+  { device = USUAL_DEVICE, totalGiB, starts, vllm }: StartContext,
   { model, shape, windowGiB }: KnownModel,
 ): Weighed {
   const { class: known, weightsGiB: whole, starts: seen } = model.starts ?? NO_STARTS;
@@ -46,8 +46,7 @@ export function weighServer(
   const { id } = server.model;
   const ofModel = known ?? classOf(shape, model.config);
   const asked = {
-    ...{ device, totalGiB, ranks, memory: "unified" as const, class: ofModel },
-    vllm: vllmOf(server),
+    ...{ device, totalGiB, ranks, vllm, memory: "unified" as const, class: ofModel },
     loader: server.loadFormat ?? "auto",
     maxNumBatchedTokens: server.maxNumBatchedTokens,
     drafts: server.speculative !== undefined,
@@ -73,7 +72,7 @@ function likeAt(
   { own }: Weighed,
 ): Outside["started"] {
   const [lowest] = own
-    .filter(({ start, differs }) => differs.length === 0 && outcomeOf(start) === "started")
+    .filter((each) => isLike(each) && outcomeOf(each.start) === "started")
     .flatMap(({ start: { utilization, source } }) =>
       utilization === null || utilization > share ? [] : [{ share: utilization, source }],
     )

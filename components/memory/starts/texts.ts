@@ -1,5 +1,5 @@
 import { outcomeOf } from "./figures";
-import type { Weighed, WeighedStart } from "./weigh";
+import { authorsOf, isLike, type Weighed, type WeighedStart } from "./weigh";
 
 const AT = { exact: "", most: "at most ", least: "at least " } as const;
 
@@ -24,12 +24,13 @@ const BASIS = {
 
 /** What a range rests on, in a line: whose starts, how many, by how many authors. */
 export function basisText({ basis, own, others, outliers }: Weighed, weightsText: string): string {
-  const like = own.filter(({ differs }) => differs.length === 0);
+  const like = own.filter(isLike);
   const counted = basis === "like" ? like : others;
-  const authors = new Set(counted.map(({ start }) => start.author ?? start.source)).size;
   const starts =
-    counted.length === 0 ? "" : ` (starts: ${counted.length}, published by: ${authors})`;
-  const unlike = own.filter((each) => each.differs.length > 0 && !outliers.includes(each));
+    counted.length === 0
+      ? ""
+      : ` (starts: ${counted.length}, published by: ${authorsOf(counted).size})`;
+  const unlike = own.filter((each) => !isLike(each) && !outliers.includes(each));
   const wider =
     basis === "like" || unlike.length === 0
       ? ""
@@ -40,14 +41,12 @@ export function basisText({ basis, own, others, outliers }: Weighed, weightsText
 }
 
 /** The starts that a range rests on, and those that don't count as the server's own, a line each. */
-export function startLines({ basis, own, others, outliers }: Weighed): {
+export function listedStarts({ basis, own, others, outliers }: Weighed): {
   readonly rests: string[];
   readonly others: string[];
 } {
-  const [like, unlike] = [true, false].map((is) =>
-    own.filter(({ differs }) => (differs.length === 0) === is),
-  );
-  const rests = basis === "like" ? (like ?? []) : others;
-  const apart = [...(unlike ?? []), ...outliers].filter((each) => !rests.includes(each));
+  const rests = basis === "like" ? own.filter(isLike) : others;
+  const unlike = own.filter((each) => !isLike(each));
+  const apart = [...unlike, ...outliers].filter((each) => !rests.includes(each));
   return { rests: rests.map(startText), others: [...new Set(apart)].map(startText) };
 }

@@ -2,7 +2,7 @@ import type { DataOf } from "../../planned/schema/dataOf";
 import type { startSchema } from "../../planned/schema/kv";
 import { outcomeOf } from "./figures";
 import { besideText, startText } from "./texts";
-import type { Weighed } from "./weigh";
+import { isLike, type Weighed } from "./weigh";
 
 /** Whether a server starts, and why. */
 export type StartVerdict = Pick<DataOf<typeof startSchema>, "verdict" | "why">;
@@ -74,7 +74,7 @@ function byStarts(
   { budgetGiB, windowGiB }: StartFigures,
   { own, chargedGiB, basis, most }: Weighed,
 ): StartVerdict {
-  const like = own.filter(({ differs }) => differs.length === 0);
+  const like = own.filter(isLike);
   const failed = like.filter(
     ({ start, charge }) =>
       outcomeOf(start) === "no-kv-room" &&

@@ -1,7 +1,7 @@
 import { hundredths } from "../../../units/memory";
 import type { ModelStarts, SeenStart } from "../../planned/schema/seenStart";
-import { type Charge, chargeOf, takenBy, weightsOf } from "./figures";
-import { type AskedServer, differences } from "./likeness";
+import { type Charge, chargeOf, heldBeside, loadedWeights } from "./figures";
+import { type AskedServer, differencesFrom } from "./likeness";
 
 /**
  * What servers took beside weights and KV cache, in GiB, where nothing nearer is known: 75 GB of
@@ -64,8 +64,9 @@ export interface Weighed {
 
 /** Weighs the starts that are known for a server. Unknown weights may take the whole machine. */
 export function weigh(asked: AskedServer, known: KnownStarts): Weighed {
+  const chargesOf = chargesFor(asked);
   const all = [known.own, ...known.others].flatMap((model) =>
-    chargesOf(asked, model, model === known.own ? known.windowGiB : () => undefined),
+    chargesOf(model, model === known.own ? known.windowGiB : () => undefined),
   );
   // Each rank of another number of them has another part of the weights.
   const own = all.filter(
@@ -122,23 +123,22 @@ const besideWeights = (
 const mostOf = (high: number, some: readonly Possible[]): Weighed["most"] =>
   some.reduce<Weighed["most"]>((most, each) => (each.gib > most.gib ? each : most), { gib: high });
 
-const isLike = ({ differs }: WeighedStart): boolean => differs.length === 0;
+/** Whether a start differs in nothing from the server. */
+export const isLike = ({ differs }: WeighedStart): boolean => differs.length === 0;
 
-/** The starts of a model that say what was charged. */
-function chargesOf(
-  asked: AskedServer,
-  model: ModelStarts,
-  windowGiB: KnownStarts["windowGiB"],
-): WeighedStart[] {
-  return model.starts.flatMap((start) => {
-    const charge = chargeOf(start, asked.maxNumBatchedTokens, windowGiB(start));
-    if (charge === undefined) return [];
-    const weights = weightsOf(model, start);
-    const besideGiB = weights === undefined ? undefined : hundredths(charge.gib - weights);
-    const differs = differences(asked, start);
-    return [{ model: model.model, class: model.class, start, charge, besideGiB, differs }];
-  });
-}
+/** Returns a function that finds the starts of a model that say what was charged. */
+const chargesFor = (asked: AskedServer) => {
+  const differencesOf = differencesFrom(asked);
+  return (model: ModelStarts, windowGiB: KnownStarts["windowGiB"]): WeighedStart[] =>
+    model.starts.flatMap((start) => {
+      const charge = chargeOf(start, asked.maxNumBatchedTokens, windowGiB(start));
+      if (charge === undefined) return [];
+      const weights = loadedWeights(model, start);
+      const besideGiB = weights === undefined ? undefined : hundredths(charge.gib - weights);
+      const differs = differencesOf(start);
+      return [{ model: model.model, class: model.class, start, charge, besideGiB, differs }];
+    });
+};
 
 /**
  * The range of a server's like: of starts with its batch, else up to what a larger batch took. The
@@ -213,7 +213,8 @@ const isSound = ({ besideGiB = -1, charge }: WeighedStart): boolean =>
 
 const authorOf = ({ author, source }: SeenStart): string => author ?? source;
 
-const authorsOf = (some: readonly WeighedStart[]): ReadonlySet<string> =>
+/** Who published some starts; one without an author stands for its own. */
+export const authorsOf = (some: readonly WeighedStart[]): ReadonlySet<string> =>
   new Set(some.map(({ start }) => authorOf(start)));
 
 /** What starts say of an end of the range beside the weights; a bound speaks of one end alone. */
@@ -244,11 +245,12 @@ function outliersOf(some: readonly WeighedStart[]): WeighedStart[] {
  * took less, so it doesn't count.
  */
 function takenOf(asked: AskedServer, starts: readonly SeenStart[]): number | undefined {
+  const differencesOf = differencesFrom(asked);
   const seen = starts.flatMap((start) => {
     const { maxNumBatchedTokens: batch, ranks } = start;
     const isLarge = batch !== null && batch >= asked.maxNumBatchedTokens;
-    const counts = isLarge && ranks === asked.ranks && differences(asked, start).length === 0;
-    return counts ? (takenBy(start) ?? []) : [];
+    const counts = isLarge && ranks === asked.ranks && differencesOf(start).length === 0;
+    return counts ? (heldBeside(start) ?? []) : [];
   });
   return seen.length === 0 ? undefined : Math.max(...seen);
 }
