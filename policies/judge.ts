@@ -1,15 +1,10 @@
+import type { SettingToChange } from "../components/planned";
 import { type Locate, nowhere, placed } from "../components/settings";
 import { defined } from "../faults/defined";
 import { blockOf } from "./lib/block";
 import { type DeclaredResource, ofType, withPlainProps } from "./lib/container";
 import { rules } from "./rules";
-import {
-  type Finding,
-  findingsOf,
-  type Level,
-  type SettingToChange,
-  stackJudge,
-} from "./rules/rule";
+import { type Finding, findingsOf, type Level, stackJudge } from "./rules/rule";
 
 /** What one rule says: an entry for each finding, or one `pass` when there is none. */
 export interface Judged {

@@ -37,3 +37,12 @@ export type ImageFacts = DataOf<typeof imageRecordSchema>;
 
 /** Instance A as it is declared. */
 export type HostInstanceFacts = DataOf<typeof hostInstanceSchema>;
+
+/**
+ * The setting that mends what was found, by the steps of its path, and what to write there where
+ * that is known.
+ */
+export type SettingToChange = {
+  readonly path: readonly string[];
+  readonly value?: string | number | boolean;
+};

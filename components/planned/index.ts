@@ -4,7 +4,7 @@
  */
 export { folderHashes, inNameOrder, LABEL, type PlannedContainer } from "./container";
 export type { Evidence } from "./evidence";
-export { OPERATING_SYSTEM } from "./facts";
+export { OPERATING_SYSTEM, type SettingToChange } from "./facts";
 export type { PlannedFile } from "./file";
 export { isPooling } from "./modelKind";
 export { keyFault, newKey } from "./networkKey";

@@ -3,7 +3,7 @@ import type { DockerFacts } from "../../machines/docker/engine";
 import type { Listener } from "../../machines/listeners";
 import type { Subnet } from "../../machines/subnet";
 import type { Needs } from "../fetch/needs";
-import type { SettingToChange } from "../settings/places";
+import type { SettingToChange } from "../planned/facts";
 import type { Kernel } from "../supply/kernel";
 import type { LinkFacts } from "./readLink";
 

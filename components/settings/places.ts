@@ -2,6 +2,7 @@ import { stringify } from "yaml";
 import { defined } from "../../faults/defined";
 import { dotted, errorAt, type Fault, type Position } from "../../faults/fault";
 import type { SourceDocument } from "../../faults/yamlDocument";
+import type { SettingToChange } from "../planned/facts";
 import type { MachineFault } from "./referenceFaults";
 import type { StackSettings } from "./stackSettings";
 
@@ -63,15 +64,6 @@ export type Locate = (path: readonly string[]) => {
 
 /** Without a stack file there are no places. */
 export const nowhere: Locate = () => ({});
-
-/**
- * The setting that mends what was found, by the steps of its path, and what to write there where
- * that is known.
- */
-export type SettingToChange = {
-  readonly path: readonly string[];
-  readonly value?: string | number | boolean;
-};
 
 /**
  * What was found, with what to write where in the stack file: at the end of its message, and the

@@ -14,7 +14,7 @@ import {
   type Row,
   SEE_THE_LINK,
   type Told,
-  type Weighed,
+  type WeighingRule,
   weighed,
 } from "./rule";
 import { bridgeRules } from "./subjects/bridge";
@@ -79,7 +79,7 @@ const known = valueBy(
 );
 
 /** Rules that one line or one value is not enough for. */
-const coded: readonly (Weighed | Row | OfServer)[] = [
+const coded: readonly (WeighingRule | Row | OfServer)[] = [
   ...stackFileRules,
   ...room,
   ...memory,

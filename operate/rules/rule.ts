@@ -55,7 +55,7 @@ export const explaining = (held: readonly Held[]): Held[] =>
   );
 
 /** A rule whose code weighs what was seen. */
-export interface Weighed {
+export interface WeighingRule {
   readonly id: string;
   /** `undefined` where this is not the trouble. */
   explain(picture: Picture, before: readonly Held[]): Explanation | undefined;
@@ -130,13 +130,13 @@ export const toWrite = (...lines: readonly string[]): string =>
   `Write ${lines.map((line) => `\`${line}\``).join(" and ")} in the stack file, then \`serving up\``;
 
 /** A rule in the one form that all are asked in. */
-export function weighed(rule: Weighed | Row | OfServer): Explain {
+export function weighed(rule: WeighingRule | Row | OfServer): Explain {
   if ("find" in rule) return toldByRequests(rule);
   const { explain } = "when" in rule ? toldByALine(rule) : rule;
   return (picture, before) => [explain(picture, before) ?? []].flat();
 }
 
-const toldByALine = (row: Row): Pick<Weighed, "explain"> => ({
+const toldByALine = (row: Row): Pick<WeighingRule, "explain"> => ({
   explain(picture) {
     const hit = seen(picture, ...[row.when].flat());
     if (hit === undefined) return undefined;

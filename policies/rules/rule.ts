@@ -1,10 +1,7 @@
-import type { placed } from "../../components/settings";
+import type { SettingToChange } from "../../components/planned";
 import { withoutKeys } from "../../faults/secrets";
 import type { DeclaredResource } from "../lib/container";
 import { byMachine, type MachineGroup } from "../lib/machines";
-
-/** A setting that a finding names, and the value to write. */
-export type SettingToChange = NonNullable<Parameters<typeof placed>[1]>;
 
 /** How a rule's violation is taken: the run fails, it is only said, or the rule does not run. */
 export type Level = "mandatory" | "advisory" | "disabled";

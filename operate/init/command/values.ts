@@ -97,13 +97,13 @@ const ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
 };
 
 /** Where and how a command runs vLLM. */
-interface Surroundings {
+interface EngineOfCommand {
   readonly engine: EngineData;
   readonly inContainer: boolean;
 }
 
 /** What a server's arguments become: values of its block, extra arguments, and what stays behind. */
-export function argumentValues(args: ServerArguments, around: Surroundings): ArgumentValues {
+export function argumentValues(args: ServerArguments, around: EngineOfCommand): ArgumentValues {
   const names = [...args.options.keys()].filter((name) => !SPECULATIVE.test(name));
   const taken = names.map((name) => ofOption(name, args, around));
   const extra = taken.flatMap((each) => each.extra ?? []);
@@ -124,7 +124,7 @@ export function argumentValues(args: ServerArguments, around: Surroundings): Arg
 function ofOption(
   name: string,
   args: ServerArguments,
-  { engine, inContainer }: Surroundings,
+  { engine, inContainer }: EngineOfCommand,
 ): Partial<ArgumentValues> & { readonly extra?: readonly string[] } {
   const flag = `--${name}`;
   const words = (args.options.get(name) ?? []).filter(isText);

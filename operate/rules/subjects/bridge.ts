@@ -2,7 +2,7 @@ import { shellWord } from "../../../faults/shellWords";
 import { isLoopback } from "../../../machines/address";
 import { sign } from "../../sees/log/sign";
 import { machineEdit, type Picture, seen, serverOf, setting, textSetting } from "../picture";
-import { APPLY, NOT_OUR_FILE, type OfServer, type Row, toWrite, type Weighed } from "../rule";
+import { APPLY, NOT_OUR_FILE, type OfServer, type Row, toWrite, type WeighingRule } from "../rule";
 import { alreadyDeclared, serverSetting } from "./asPlanned";
 
 /** An answer of the messages path that ends the turn with a call written out as text. */
@@ -101,7 +101,7 @@ const SOUND_IMAGE =
 const REUSE = ["prefix-reuse", "native-messages-path"];
 
 /** The native messages path, and the bridge that stands in for it, and the prefix cache. */
-export const bridgeRules: readonly (Weighed | Row | OfServer)[] = [
+export const bridgeRules: readonly (WeighingRule | Row | OfServer)[] = [
   {
     id: "system-role-refused",
     // vLLM up to 0.22 and templates of the qwen kind, in the words of pydantic, of the template and

@@ -13,7 +13,7 @@ import {
   setting,
   textSetting,
 } from "../picture";
-import type { Row, Weighed } from "../rule";
+import type { Row, WeighingRule } from "../rule";
 import { APPLY_STACK_FILE } from "./asPlanned";
 import { windowText } from "./identity";
 
@@ -60,7 +60,7 @@ function splitTruncation(picture: Picture) {
   return key !== undefined && key.log === length?.log ? length : undefined;
 }
 
-export const client: readonly (Weighed | Row)[] = [
+export const client: readonly (WeighingRule | Row)[] = [
   {
     id: "unpinned-tier",
     // A tier's own name reached a server, or a client says that it did.

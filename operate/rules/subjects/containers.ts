@@ -5,7 +5,7 @@ import { gpuText } from "../../sees/gpu";
 import { sign } from "../../sees/log/sign";
 import { typedOn } from "../../stack/typed";
 import { isOnRequest, type Stack, seen, setting } from "../picture";
-import type { Row, Weighed } from "../rule";
+import type { Row, WeighingRule } from "../rule";
 import { stateLine } from "./killed";
 
 const NO_GPU_RUNTIME = sign(
@@ -33,7 +33,7 @@ function started({ plan }: Stack, container: string): string {
   return `serving start ${wordFor(plan, container)}${isServer ? " && serving status --wait" : ""}`;
 }
 
-export const containers: readonly (Weighed | Row)[] = [
+export const containers: readonly (WeighingRule | Row)[] = [
   {
     id: "no-gpu-runtime",
     explain(picture) {

@@ -3,7 +3,7 @@ import { startedAgain } from "../../../machines/docker/containers";
 import type { LastWord, LogReading } from "../../sees/log/scanLog";
 import { READY } from "../../sees/log/sign";
 import { isHealthy, type Picture, serverOf, stateOf } from "../picture";
-import { APPLY, type Explanation, explaining, type Held, type Weighed } from "../rule";
+import { APPLY, type Explanation, explaining, type Held, type WeighingRule } from "../rule";
 import { argumentsIn, linesOfStack, ofMissingPath } from "./pointed";
 
 /** Characters of a message that are shown as the cause, and of one that is added to it. */
@@ -24,7 +24,7 @@ const SAYS_LITTLE = 60;
 const [BEFORE, BEHIND] = [200, 50];
 
 /** What a program said itself, where no known line explains it. */
-export const engineSaid: Weighed = {
+export const engineSaid: WeighingRule = {
   id: "engine-said",
   explain(picture, before) {
     const log = picture.logs.find((each) => endOf(picture, each) !== undefined);

@@ -20,7 +20,7 @@ import {
   serverOf,
   stateOf,
 } from "../picture";
-import type { Row, Weighed } from "../rule";
+import type { Row, WeighingRule } from "../rule";
 import { againText } from "./engineSaid";
 import { lowerShare } from "./memory";
 
@@ -174,7 +174,7 @@ const OUTSIDE =
 const WITHOUT_A_WORD =
   "A process of vLLM ended without a word: something outside killed it (SIGKILL: the kernel for lack of memory, or somebody), or native code aborted (SIGABRT, SIGSEGV).";
 
-export const killings: readonly (Weighed | Row)[] = [
+export const killings: readonly (WeighingRule | Row)[] = [
   {
     id: "killed-for-memory",
     explain(picture) {

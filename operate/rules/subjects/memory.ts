@@ -13,7 +13,7 @@ import {
   seen,
   serverOf,
 } from "../picture";
-import { APPLY, type Row, type Weighed } from "../rule";
+import { APPLY, type Row, type WeighingRule } from "../rule";
 
 /** torch's words; the newer class name says the same. */
 const CUDA_OOM = startSign(
@@ -95,7 +95,7 @@ function waitsFor(words: string) {
   };
 }
 
-export const memory: readonly (Weighed | Row)[] = [
+export const memory: readonly (WeighingRule | Row)[] = [
   {
     id: "out-of-memory-warming-up",
     when: WARM_UP_OOM,

@@ -9,7 +9,7 @@ import {
 } from "../../../machines/address";
 import { STARTED_WITH_PORT, sign, startSign } from "../../sees/log/sign";
 import { firstGroup, machineEdit, type Picture, seen, setting, textSetting } from "../picture";
-import { APPLY, type Row, type Weighed } from "../rule";
+import { APPLY, type Row, type WeighingRule } from "../rule";
 
 /** Port of the simple server unless the stack file says otherwise. */
 const PORT = 11434;
@@ -126,7 +126,7 @@ const KEPT_CLOSED: Readonly<Record<string, string>> = {
 };
 
 /** Ports and addresses: the simple server's, and the machine's own. */
-export const network: readonly (Weighed | Row)[] = [
+export const network: readonly (WeighingRule | Row)[] = [
   {
     id: "ollama-on-loopback",
     explain(picture) {

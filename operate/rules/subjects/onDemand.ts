@@ -4,7 +4,7 @@ import { sign } from "../../sees/log/sign";
 import { hasOnDemand } from "../../sees/onDemand/onDemand";
 import { thrashIn, waitingFor } from "../../sees/onDemand/swapFigures";
 import { machineEdit, type Picture, seen as sighted } from "../picture";
-import type { Row, Weighed } from "../rule";
+import type { Row, WeighingRule } from "../rule";
 import { APPLY } from "../rule";
 
 const NO_CHANGE = "No setting to change.";
@@ -37,7 +37,7 @@ function known({ stack, onDemand }: Picture) {
 
 const unitCommand = (word: string, unit: string): string => `systemctl --user ${word} ${unit}`;
 
-export const onDemandRules: readonly (Weighed | Row)[] = [
+export const onDemandRules: readonly (WeighingRule | Row)[] = [
   {
     id: "on-demand-down",
     explain(picture) {

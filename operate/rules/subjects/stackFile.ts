@@ -5,7 +5,7 @@ import { shellWords } from "../../../faults/shellWords";
 import { hundredths } from "../../../units/memory";
 import { AGGREGATE_LIMIT, utilizationText } from "../../../vllm/utilization";
 import { machineEdit, type Picture } from "../picture";
-import type { Weighed } from "../rule";
+import type { WeighingRule } from "../rule";
 
 /** Whether the servers of the machine itself claim too much. */
 const isAboveLimit = (stack: Picture["stack"]): boolean =>
@@ -31,7 +31,7 @@ const isAllThere = ({ stack, containers = [], files = [] }: Picture): boolean =>
     containers.some(({ name }) => name === planned.name),
   );
 
-export const stackFileRules: readonly Weighed[] = [
+export const stackFileRules: readonly WeighingRule[] = [
   {
     id: "stack-file-faulty",
     explain({ stackProblem }) {

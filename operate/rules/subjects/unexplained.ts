@@ -4,7 +4,7 @@ import type { LogReading } from "../../sees/log/scanLog";
 import { RAISED, READY, TROUBLE } from "../../sees/log/sign";
 import { endedBadly } from "../../sees/onRequest";
 import { isHealthy, isOnRequest, type Picture, plannedStates, type Sighting } from "../picture";
-import { explaining, isHarmless, type Weighed } from "../rule";
+import { explaining, isHarmless, type WeighingRule } from "../rule";
 import { engineSaid } from "./engineSaid";
 import { stateLine } from "./killed";
 
@@ -13,7 +13,7 @@ const COLLECT =
   "Collect and look: `docker logs CONTAINER > server.log 2>&1`, `docker inspect CONTAINER`, /proc/meminfo, `sudo journalctl --dmesg`, `serving plan --format json`, `serving status --versions`. Run `serving doctor --log server.log ...` on them, or take them to the project's or vLLM's issues. Keys are redacted here, not in your copies.";
 
 /** What is said where no rule explains the trouble. */
-export const unexplained: readonly Weighed[] = [
+export const unexplained: readonly WeighingRule[] = [
   engineSaid,
   {
     id: "probe-failed",
