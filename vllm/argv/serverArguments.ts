@@ -35,6 +35,17 @@ export function readServerArguments(
   words: readonly Word[],
   engine: EngineData = newestEngineData(),
 ): ServerArguments {
+  const known = readings.get(engine) ?? new WeakMap<readonly Word[], ServerArguments>();
+  readings.set(engine, known);
+  const args = known.get(words) ?? argumentsIn(words, engine);
+  known.set(words, args);
+  return args;
+}
+
+/** What was read of each argv by each version: a plan and its policies ask for one many times. */
+const readings = new WeakMap<EngineData, WeakMap<readonly Word[], ServerArguments>>();
+
+function argumentsIn(words: readonly Word[], engine: EngineData): ServerArguments {
   const read: Reading = { options: new Map(), unreadable: [], unknownFlags: [], positional: [] };
   const { options, unreadable, positional } = read;
   for (let index = 0; index < words.length; ) {
