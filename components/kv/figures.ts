@@ -14,7 +14,7 @@ export type Figures = Omit<DataOf<typeof kvPlanSchema>, "starts" | "problems">;
 /**
  * An engine with its settings, the layout of a model's cache on it, and the rules of its version.
  */
-interface LaidOut {
+export interface LaidOut {
   readonly settings: ResolvedKvEngineSettings;
   readonly layout: CacheLayout;
   readonly rules: EngineRules;

@@ -2,7 +2,7 @@ import { errorAt, type Fault, FaultyInput, hasErrors, warningAt } from "../../fa
 import { gib } from "../../units/memory";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { kvPlanSchema } from "../planned/schema/kv";
-import { type CacheLayout, cacheLayout } from "./cacheLayout";
+import { type CacheLayout, cacheLayout, requestBlocks } from "./cacheLayout";
 import { waitingTokens } from "./compressedIndex";
 import { CHECKED_VERSIONS, type EngineRules, engineRules } from "./engineRules";
 import {
@@ -10,7 +10,7 @@ import {
   type ResolvedKvEngineSettings,
   resolveKvEngineSettings,
 } from "./engineSettings";
-import { type Figures, figures } from "./figures";
+import { type Figures, figures, type LaidOut } from "./figures";
 import { servedOnGb10, supports } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 
@@ -28,23 +28,54 @@ export type KvPlan = DataOf<typeof kvPlanSchema>;
  * @throws FaultyInput for settings that are out of range, contradict each other or need a window
  * that nothing names
  */
-export function kvPlan(
+export const kvPlan = (
   model: ModelShape,
   engine: KvEngineSettings,
   availableBytes: number,
-): KvPlan {
+): KvPlan => kvPlanner(model, engine)(availableBytes);
+
+/**
+ * Makes the same for any memory. What the memory doesn't change is worked out once.
+ *
+ * @throws FaultyInput as `kvPlan` does, and what it returns throws nothing
+ */
+export function kvPlanner(
+  model: ModelShape,
+  engine: KvEngineSettings,
+): (availableBytes: number) => KvPlan {
+  const laidOut = layOut(model, engine);
+  const { rules, maxModelLen } = laidOut;
+  const assumed = assumptions(model, laidOut);
+  return (availableBytes) => {
+    const plan = figures(laidOut, maxModelLen, availableBytes);
+    const problems = [
+      ...noFit(plan, rules),
+      ...tooManySequences(plan, model),
+      ...windowAboveModel(plan, model),
+      ...assumed,
+    ];
+    return { ...plan, starts: !hasErrors(problems), problems };
+  };
+}
+
+/**
+ * Bytes of one block, and those that one request of the whole window takes. Throws as `kvPlan` does.
+ */
+export function windowBytes(
+  model: ModelShape,
+  engine: KvEngineSettings,
+): Pick<KvPlan, "bytesPerBlock" | "bytesPerRequest"> {
+  const { layout, maxModelLen } = layOut(model, engine);
+  const { bytesPerBlock } = layout;
+  return { bytesPerBlock, bytesPerRequest: requestBlocks(layout, maxModelLen) * bytesPerBlock };
+}
+
+/** An engine with its cache for a model, whose window is checked. */
+function layOut(model: ModelShape, engine: KvEngineSettings): LaidOut & { maxModelLen: number } {
   const settings = resolveKvEngineSettings(engine);
   const layout = cacheLayout(model, settings);
   const rules = engineRules(model, settings);
-  const maxModelLen = checkedWindow(model, settings, layout, rules);
-  const plan = figures({ settings, layout, rules }, maxModelLen, availableBytes);
-  const problems = [
-    ...noFit(plan, rules),
-    ...tooManySequences(plan, model),
-    ...windowAboveModel(plan, model),
-    ...assumptions(plan, model, settings, rules),
-  ];
-  return { ...plan, starts: !hasErrors(problems), problems };
+  return { settings, layout, rules, maxModelLen: checkedWindow(model, settings, layout, rules) };
 }
 
 function checkedWindow(
@@ -148,14 +179,9 @@ function windowAboveModel(plan: Figures, model: ModelShape): Fault[] {
   return [warningAt("maxModelLen", "window_above_model", message)];
 }
 
-function assumptions(
-  plan: Figures,
-  model: ModelShape,
-  settings: ResolvedKvEngineSettings,
-  rules: EngineRules,
-): Fault[] {
+function assumptions(model: ModelShape, { settings, layout, rules }: LaidOut): Fault[] {
   const faults: Fault[] = [];
-  const dtype = plan.kvCacheDtype;
+  const dtype = layout.kvCacheDtype;
   if (!servedOnGb10(dtype))
     faults.push(
       warningAt(

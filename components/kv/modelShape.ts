@@ -72,6 +72,17 @@ const rootSchema = z.looseObject({
  * planned has the code `unknown_architecture`
  */
 export function modelShape(configJson: unknown, document?: SourceDocument): ModelShape {
+  const known = isRecord(configJson) ? shapes.get(configJson) : undefined;
+  if (known !== undefined) return known;
+  const shape = readShape(configJson, document);
+  if (isRecord(configJson)) shapes.set(configJson, shape);
+  return shape;
+}
+
+/** The shape of each config that was read: many servers of a stack have one model. */
+const shapes = new WeakMap<JsonObject, ModelShape>();
+
+function readShape(configJson: unknown, document: SourceDocument | undefined): ModelShape {
   const root = isRecord(configJson) ? configJson : {};
   const file = document?.file ?? "config.json";
   const nesting = readBy(rootSchema, root, document);

@@ -6,12 +6,12 @@ import {
   KV_ENGINE_CHOICES,
   type KvEngineSettings,
   type KvPlan,
-  kvPlan,
   modelShape,
   plannedKvDtype,
   reservedBlocks,
 } from "../kv";
 import { agentsAtOnce, prefills } from "../kv/admission";
+import { kvPlanner, windowBytes } from "../kv/kvPlan";
 import type { ModelEvidence } from "../planned/evidence";
 import { isPooling } from "../planned/modelKind";
 import type { DataOf } from "../planned/schema/dataOf";
@@ -133,9 +133,8 @@ export function serverKv(
   try {
     const shape = modelShape(model.config);
     const engine = engineSettings(server, kvCacheDtype);
-    const withRoom = (gib: number) => kvPlan(shape, engine, Math.floor(gib * BYTES_PER_GIB));
     const windowOf = (given: Partial<KvEngineSettings>) => {
-      const { bytesPerRequest, bytesPerBlock } = kvPlan(shape, { ...engine, ...given }, 0);
+      const { bytesPerRequest, bytesPerBlock } = windowBytes(shape, { ...engine, ...given });
       return (bytesPerRequest + bytesPerBlock) / BYTES_PER_GIB;
     };
     const windowGiB = ({ maxModelLen, kvCacheDtype: dtype }: SeenStart) => {
@@ -149,6 +148,8 @@ export function serverKv(
     const around = { device, totalGiB, starts, vllm: engine.vllmVersion };
     const weighed = weighServer(server, around, { model, shape, windowGiB });
     if (!isKnown(server, model, weighed)) return none(UNKNOWN_SIZE);
+    const planWith = kvPlanner(shape, engine);
+    const withRoom = (gib: number) => planWith(Math.floor(gib * BYTES_PER_GIB));
     const kv = planned(withRoom, { server, context, model, weighed });
     const notes = kv.problems
       .filter((problem) => problem.severity === "warning")
