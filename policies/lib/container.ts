@@ -35,6 +35,15 @@ export interface LaunchInputs {
  * has an `environment`.
  */
 export function launchOf(props: DeclaredResource["props"]): LaunchInputs {
+  const launch = launches.get(props) ?? launchIn(props);
+  launches.set(props, launch);
+  return launch;
+}
+
+/** Several rules ask how one container starts, and its inputs don't change. */
+const launches = new WeakMap<DeclaredResource["props"], LaunchInputs>();
+
+function launchIn(props: DeclaredResource["props"]): LaunchInputs {
   const entrypoint = wordsOf(list(props.entrypoints));
   return {
     image: text(props.image),

@@ -86,7 +86,8 @@ export const denyList: Rule = {
  */
 function openedBy(resource: DeclaredResource): Finding[] {
   const launch = launchOf(resource.props);
-  const set = (name: string) => [launch.variables.get(name), ...assignedIn(launch, name)];
+  const texts = textsOf(launch);
+  const set = (name: string) => [launch.variables.get(name), ...assignedIn(texts, name)];
   const variables = REFUSED_IN_SERVERS.variables.flatMap(({ name, ...why }) => {
     if (set(name).every((value) => value === undefined || value === "0")) return [];
     return opened(resource, `sets ${name}`, why, `environment.${name}`);
@@ -116,14 +117,12 @@ function opened(
   });
 }
 
-/**
- * Values that a variable is given inside a command, a script, a health check or an uploaded file.
- */
-function assignedIn(
-  { entrypoint = [], command, checks, files }: LaunchInputs,
-  name: string,
-): string[] {
-  const texts = [...entrypoint, ...command, ...checks.flat(), ...files].filter(isText);
+/** Every text in which a command, a script, a health check or an uploaded file may set a variable. */
+const textsOf = ({ entrypoint = [], command, checks, files }: LaunchInputs): string[] =>
+  [...entrypoint, ...command, ...checks.flat(), ...files].filter(isText);
+
+/** Values that a variable is given inside texts. */
+function assignedIn(texts: readonly string[], name: string): string[] {
   return texts.flatMap((each) =>
     each.includes(name)
       ? [
