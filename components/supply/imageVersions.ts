@@ -1,5 +1,6 @@
 import { parse } from "@renovatebot/pep440";
 import { defined } from "../../faults/defined";
+import { keptAnswers } from "../../faults/keptAnswers";
 import { type ImageReference, imageReference, pathOf } from "../../machines/docker/imageReference";
 import type { ImageFacts } from "../planned/facts";
 import images from "./images.json";
@@ -93,7 +94,13 @@ const isKnownRepository = ({ repository }: ImageReference) =>
  * versions are inside. A record counts for the digest that it names. A record without a digest
  * counts if a known release or the tag says the same.
  */
-export function judgeServerImage({ image, record }: ImageClaim): ImageVerdict {
+export const judgeServerImage = (claim: ImageClaim): ImageVerdict =>
+  verdicts(JSON.stringify([claim.image, claim.record]), () => verdictOn(claim));
+
+/** The servers of a stack run few images, and each is asked about many times. */
+const verdicts = keptAnswers<ImageVerdict>(1000);
+
+function verdictOn({ image, record }: ImageClaim): ImageVerdict {
   const reference = imageReference(image);
   if (reference === undefined) return NOTHING_KNOWN;
   const known = knownRelease(reference.digest);

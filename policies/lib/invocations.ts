@@ -1,12 +1,12 @@
 import { START_GATE } from "../../components/inference-server";
+import { keptAnswers } from "../../faults/keptAnswers";
 import { type Invocations, serverInvocations } from "../../vllm/argv/serverInvocations";
 import { isText, type Word } from "../../vllm/argv/unknown";
 
 type Variables = ReadonlyMap<string, Word>;
 
 /** A server is declared twice, and like machines start it alike: a script is read once. */
-const invocations = new Map<string, Invocations>();
-const MOST_INVOCATIONS = 100;
+const invocations = keptAnswers<Invocations>(100);
 
 /** The servers that a command line starts. */
 export function invocationsOf(words: readonly Word[], variables: Variables): Invocations {
@@ -15,13 +15,7 @@ export function invocationsOf(words: readonly Word[], variables: Variables): Inv
     short.map(spelled),
     [...variables].map(([...each]) => each.map(spelled)),
   ]);
-  let found = invocations.get(key);
-  if (found === undefined) {
-    found = serverInvocations(short, variables);
-    if (invocations.size === MOST_INVOCATIONS) invocations.clear();
-    invocations.set(key, found);
-  }
-  return found;
+  return invocations(key, () => serverInvocations(short, variables));
 }
 
 /** Tells a word that is not known from a text of the same letters. */

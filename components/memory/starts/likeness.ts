@@ -1,4 +1,5 @@
 import { parse } from "@renovatebot/pep440";
+import { keptAnswers } from "../../../faults/keptAnswers";
 import type { ModelClass, SeenStart } from "../../planned/schema/seenStart";
 
 /** A server as it is to start, as far as that decides what vLLM takes beside its KV cache. */
@@ -66,4 +67,8 @@ const areClose = ([major, minor = 0]: Release, [other, otherMinor = 0]: Release)
 
 type Release = readonly number[];
 
-const releaseOf = (version: string): Release => parse(version)?.release ?? [NaN];
+/** The known starts ran with few versions, and each server is compared with all of them. */
+const releases = keptAnswers<Release>(100);
+
+const releaseOf = (version: string): Release =>
+  releases(version, () => parse(version)?.release ?? [NaN]);

@@ -1,0 +1,15 @@
+/**
+ * Keeps what was answered about a text, since a stack asks about few of them many times. Where more
+ * than `most` are kept, all are forgotten: a log has new ones without end.
+ */
+export function keptAnswers<Answer>(most: number) {
+  const kept = new Map<string, Answer>();
+  return (about: string, answer: () => Answer): Answer => {
+    const known = kept.get(about);
+    if (known !== undefined) return known;
+    const made = answer();
+    if (kept.size === most) kept.clear();
+    kept.set(about, made);
+    return made;
+  };
+}
