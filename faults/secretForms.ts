@@ -17,6 +17,8 @@ export interface SecretForm {
    * none, and a search takes long. The empty word is in every text.
    */
   readonly words: readonly string[];
+  /** The same for what no word tells: a part of the pattern that few texts have, and is found soon. */
+  readonly sign?: RegExp;
   readonly pattern: RegExp;
 }
 
@@ -45,6 +47,13 @@ const SERVICE_KEYS: SecretForm = {
     "g",
   ),
 };
+
+/** Where an address has a user with a colon behind, and where that colon isn't a port's. */
+const USER_BEGINS = ":\\/\\/[^\\s/?#@:[]{0,99}:";
+const NO_PORT = `(?!\\d+(?:[/?#\\s"']|(?![\\s\\S])))`;
+
+/** A host behind a password; an image's digest stands behind `@` too. */
+const AT_HOST = "@(?!sha\\d+:)[\\w[]";
 
 /** Secrets that are known by themselves or by what surrounds them, whatever they are called. */
 export const BY_VALUE: readonly SecretForm[] = [
@@ -102,14 +111,20 @@ export const BY_VALUE: readonly SecretForm[] = [
   // `scheme://user:password@host`; the password may hold blanks and `@`, and a port is none.
   {
     words: ["@"],
-    pattern:
-      /(?<before>(?<![a-z\d])[a-z][a-z\d+.-]{0,30}:\/\/[^\s/?#@:[]{0,99}:)(?!\d+(?:[/?#\s"']|(?![\s\S])))(?<value>[^@\n"'<>]*(?:@[^@\s/?#"'<>]*(?=@))*)(?:(?=@)|(?<none>))/gi,
+    sign: new RegExp(`${USER_BEGINS}${NO_PORT}`),
+    pattern: new RegExp(
+      `(?<before>(?<![a-z\\d])[a-z][a-z\\d+.-]{0,30}${USER_BEGINS})${NO_PORT}(?<value>[^@\\n"'<>]*(?:@[^@\\s/?#"'<>]*(?=@))*)(?:(?=@)|(?<none>))`,
+      "gi",
+    ),
   },
-  // `user:password@host`; an image's digest stands behind `@` too.
+  // `user:password@host`.
   {
     words: ["@"],
-    pattern:
-      /(?<before>(?<![\w./:@+-])(?!mailto:)[\w.-]{1,99}:)(?<value>[^\s/\\@:"'`<>()]{1,999})(?=@(?!sha\d+:)[\w[])/gi,
+    sign: new RegExp(AT_HOST, "i"),
+    pattern: new RegExp(
+      `(?<before>(?<![\\w./:@+-])(?!mailto:)[\\w.-]{1,99}:)(?<value>[^\\s/\\\\@:"'\`<>()]{1,999})(?=${AT_HOST})`,
+      "gi",
+    ),
   },
   // A user without a password in a web address is a token: `https://TOKEN@host`.
   { words: ["@"], pattern: /(?<before>\bhttps?:\/\/)(?<value>[^/?#\s@:"'<>]{1,999})(?=@)/gi },
@@ -251,6 +266,9 @@ export const BY_NAME: readonly SecretForm[] = [
       /(?<before><(?<name>[\w.-]{0,60}(?:passw(?:or)?d|passphrase|secret|token|api_?key)[\w.-]{0,60})>)(?<value>[^<>\n]+)(?=<\/)/gi,
   },
 ];
+
+/** What every name of a secret has in it. Most names have nothing of it, which is told at once. */
+export const IN_SECRET_NAMES = /secret|pass|token|key|credential|pwd|auth|pat/i;
 
 /** How names are told from each other, in lower case with underscores. */
 export const NAMES = {

@@ -1,7 +1,9 @@
 import { jsonIn } from "./json";
+import { keptAnswers } from "./keptAnswers";
 import {
   BY_NAME,
   BY_VALUE,
+  IN_SECRET_NAMES,
   MOST_FALLBACKS,
   NAMES,
   PLACEHOLDERS,
@@ -24,29 +26,21 @@ export const withoutKeys = (text: string): string => replaced(text, BY_VALUE);
 export const redactSecrets = (text: string): string => replaced(replaced(text, BY_VALUE), BY_NAME);
 
 /** What was found of texts: servers have the same script and words, and every rule asks again. */
-const judged = { short: new Map<string, boolean>(), long: new Map<string, boolean>() };
+const judged = { short: keptAnswers<boolean>(4000), long: keptAnswers<boolean>(20) };
 const LONG = 2000;
-const MOST_JUDGED = { short: 4000, long: 20 };
 
 /** `true` for text that carries a secret. */
-export function holdsSecret(text: string): boolean {
-  const length = text.length < LONG ? "short" : "long";
-  const known = judged[length];
-  let holds = known.get(text);
-  if (holds === undefined) {
-    holds = redactSecrets(text) !== text;
-    if (known.size === MOST_JUDGED[length]) known.clear();
-    known.set(text, holds);
-  }
-  return holds;
-}
+export const holdsSecret = (text: string): boolean =>
+  judged[text.length < LONG ? "short" : "long"](text, () => redactSecrets(text) !== text);
 
 /** The text without what these forms tell to be a secret. */
 export function replaced(text: string, forms: readonly SecretForm[]): string {
   const lower = text.toLowerCase();
   return forms.reduce(
-    (rest, { words, pattern }) =>
-      words.some((word) => lower.includes(word)) ? rest.replace(pattern, withoutSecret) : rest,
+    (rest, { words, sign, pattern }) =>
+      words.some((word) => lower.includes(word)) && (sign === undefined || sign.test(rest))
+        ? rest.replace(pattern, withoutSecret)
+        : rest,
     text,
   );
 }
@@ -102,6 +96,7 @@ export function secretPaths(
  * `SSH_PUBLIC_KEY`.
  */
 export function isSecretName(name: string): boolean {
+  if (!IN_SECRET_NAMES.test(name)) return false;
   const words = name
     .replace(/([a-z\d])([A-Z])/g, "$1_$2")
     .toLowerCase()
