@@ -13,7 +13,7 @@ const FILE = "applied-plan.json";
  * stack file from a changed machine. Like the plan, it holds names of secrets, never values.
  */
 export function appliedPlan(machine: MachinePlan, stateDirectory: string): PlannedFile<FileRole> {
-  const text = `${JSON.stringify({ about: ABOUT, version: PLAN_VERSION, machine: inKeyOrder(machine) }, null, 2)}\n`;
+  let written: string | undefined;
   return {
     role: "applied-plan",
     resource: `${machine.name}-applied-plan`,
@@ -21,9 +21,16 @@ export function appliedPlan(machine: MachinePlan, stateDirectory: string): Plann
     purpose: ABOUT,
     path: appliedPlanPath(machine.name, stateDirectory),
     mode: "0600",
-    text,
+    // Writing it takes a tenth of a plan, and few who read a plan look into this file.
+    get text() {
+      written ??= textOf(machine);
+      return written;
+    },
   };
 }
+
+const textOf = (machine: MachinePlan): string =>
+  `${JSON.stringify({ about: ABOUT, version: PLAN_VERSION, machine: inKeyOrder(machine) }, null, 2)}\n`;
 
 /** Where a machine's applied plan is. */
 export function appliedPlanPath(machine: string, stateDirectory: string): string {
