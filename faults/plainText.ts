@@ -13,7 +13,21 @@ export const plainText = (text: string): string => text.replace(CONTROLS, "\ufff
 /** Writes a JSON document for a terminal: without keys, and with such characters as escapes. */
 export function plainJson(value: unknown): string {
   const escaped = (code: string) => `\\u${code.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return (JSON.stringify(value, withoutKeysInside(), 2) ?? "null").replace(CONTROLS, escaped);
+  const withoutKeysIn = searching();
+  const replacer = (_: string, inner: unknown) =>
+    typeof inner === "string" ? withoutKeysIn(inner) : inner;
+  // Hardly a document holds a key, and without a replacer it is written several times as fast.
+  const written = mayHoldKeys(value, withoutKeysIn)
+    ? JSON.stringify(value, replacer, 2)
+    : JSON.stringify(value, null, 2);
+  return (written ?? "null").replace(CONTROLS, escaped);
+}
+
+/** Whether a text inside has a key, or an object writes itself in a way of its own. */
+function mayHoldKeys(value: unknown, withoutKeysIn: (text: string) => string): boolean {
+  if (typeof value === "string") return withoutKeysIn(value) !== value;
+  if (typeof value !== "object" || value === null) return false;
+  return "toJSON" in value || Object.values(value).some((each) => mayHoldKeys(each, withoutKeysIn));
 }
 
 /**
@@ -26,10 +40,9 @@ const LONG = 16_000;
  * Takes keys out of the texts of a document. Most of them repeat, such as a flag of every server,
  * so each is searched once.
  */
-function withoutKeysInside() {
+function searching() {
   const searched = new Map<string, string>();
-  return (_: string, inner: unknown) => {
-    if (typeof inner !== "string") return inner;
+  return (inner: string): string => {
     if (inner.length > LONG) return withoutKeys(inner);
     const plain = searched.get(inner) ?? withoutKeys(inner);
     searched.set(inner, plain);
