@@ -8,6 +8,7 @@ import {
   modelShape,
 } from "../../components/kv";
 import { requestBlocks } from "../../components/kv/cacheLayout";
+import { windowBytes } from "../../components/kv/kvPlan";
 
 const GIB = 2 ** 30;
 
@@ -91,6 +92,14 @@ describe("every KV plan", () => {
         const left = available - plan.numBlocks * plan.bytesPerBlock;
         expect(left).toBeGreaterThanOrEqual(0);
         expect(left).toBeLessThan(plan.bytesPerBlock);
+      }),
+    );
+  });
+
+  it("takes the block and the request that are also told without any memory", () => {
+    fc.assert(
+      fc.property(model, engine, bytes, (shape, settings, available) => {
+        expect(kvPlan(shape, settings, available)).toMatchObject(windowBytes(shape, settings));
       }),
     );
   });

@@ -122,4 +122,6 @@ it("a JSON document has no key, in a text that repeats or is long", () => {
     `${long}<redacted>`,
     `${long}<redacted>`,
   ]);
+  const itself = { toJSON: () => key };
+  expect(JSON.parse(plainJson({ a: "b", itself }))).toEqual({ a: "b", itself: "<redacted>" });
 });
