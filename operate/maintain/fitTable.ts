@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { EXIT, explainFailure, WrongUse } from "../../commandLine/exit";
 import { UnreadableInput } from "../../faults/fault";
+import { readTextFile } from "../../faults/textFile";
 import { factsOfMachine } from "../fit/machines";
 import { judgeFit } from "../fit/verdict";
 import type { HostFacts } from "../sees/computer/facts";
@@ -10,22 +11,25 @@ import { projectOrProgram } from "../stack/stackFile";
 const RECIPE = /\.(?:ya?ml|sh|txt)$/;
 
 const HEAD =
-  "| recipe | model | share | window | verdict | why |\n| --- | --- | --- | --- | --- | --- |";
+  "| recipe | model | share | window | verdict | why | source |\n| --- | --- | --- | --- | --- | --- | --- |";
 
 /**
- * What `serving fit` says of every recipe in a folder, as a table in Markdown. Throws `WrongUse` for
- * a folder or a machine that isn't there.
+ * What `serving fit` says of every recipe in a folder, as a table in Markdown. The comment in a
+ * recipe's first line is its source. Throws `WrongUse` for a folder or a machine that isn't there.
  */
-async function fitTable(folder: string, machine: string): Promise<string> {
+export async function fitTable(folder: string, machine: string): Promise<string> {
   const facts = factsOfMachine(machine);
   const rows: string[] = [];
   for (const name of recipesIn(folder)) {
     const file = join(folder, name);
     const cells = await cellsOf(file, facts);
-    rows.push(`| ${[name, ...cells].map(cell).join(" | ")} |`);
+    rows.push(`| ${[name, ...cells, sourceOf(file)].map(cell).join(" | ")} |`);
   }
   return `${[HEAD, ...rows].join("\n")}\n`;
 }
+
+/** The comment in a recipe's first line, which says where it was published, and when. */
+const sourceOf = (file: string): string => /^# ?(.*)/.exec(readTextFile(file))?.[1] ?? "";
 
 function recipesIn(folder: string): string[] {
   try {
