@@ -44,6 +44,11 @@ export interface ImageVerdict {
   readonly lasting: readonly Required<ImageDoubt>[];
   /** The record counts only because the tag or a known digest agrees with it. */
   readonly namesNoDigest: boolean;
+  /**
+   * A clause that says of the tag that it names a development build. Such a build may run, once its
+   * digest and versions are recorded. Left out for any other.
+   */
+  readonly build?: string;
   /** A tag with a number of its maker's, which isn't the vLLM inside; left out for any other. */
   readonly otherTag?: string;
 }
@@ -109,14 +114,14 @@ function verdictOn({ image, record }: ImageClaim): ImageVerdict {
   const contradictions = [...contentDoubts(around, record, own), ...tagDoubts(own, around)];
   const believed = contradictions.length === 0;
   const versions = believed ? { ...versionsOf(known), ...own?.versions } : {};
-  const doubts = [...contradictions, ...lowTag(around.tagged, versions.vllm)];
+  const doubts = [...contradictions, ...lowTag(reference, around.tagged, versions.vllm)];
   return {
     versions,
     evidence: !believed ? "none" : own?.evidence === "read" ? "read" : "published",
     doubts,
     lasting: doubts.flatMap(({ why, remedy }) => (remedy === undefined ? [] : [{ why, remedy }])),
     namesNoDigest: believed && own !== undefined && own.of === undefined,
-    ...defined({ otherTag: otherTag(around, versions.vllm) }),
+    ...defined({ build: buildInTag(reference), otherTag: otherTag(around, versions.vllm) }),
   };
 }
 
@@ -135,6 +140,17 @@ const NOTHING_KNOWN: ImageVerdict = {
   lasting: [],
   namesNoDigest: false,
 };
+
+/** A tag that names a build between releases: `nightly`, `cu130-nightly-aarch64`, `v0.30.1.dev5`. */
+const BUILD = /(?:^|[-_.])nightly(?:[-_.]|$)|\.dev\d|(?:^|[-_.])main(?:-[0-9a-f]{7,40})?$/i;
+
+/** Says that a tag of a vLLM names a development build, as a clause. */
+function buildInTag({ repository, tag = "" }: ImageReference): string | undefined {
+  const isVllm = listed(repository) !== undefined || /vllm/i.test(`${pathOf(repository)}:${tag}`);
+  return isVllm && BUILD.test(tag)
+    ? `its tag \`${tag}\` names a development build, which is not a release: nobody can build it again`
+    : undefined;
+}
 
 const NOTHING_RECORDED: ImageDoubt = { why: "the versions inside are not recorded" };
 
@@ -220,12 +236,30 @@ function agree(tagged: string, vllm: string): boolean {
  * Refuses a tag below the floor. If the versions inside are known, they are compared with the
  * floors instead.
  */
-function lowTag(tagged: string | undefined, vllm: string | undefined): ImageDoubt[] {
+function lowTag(
+  reference: ImageReference,
+  tagged: string | undefined,
+  vllm: string | undefined,
+): Required<ImageDoubt>[] {
   const floor = lowestAllowed("vllm");
-  if (tagged === undefined || vllm !== undefined || atLeast(tagged, floor)) return [];
-  return [
-    { why: `its tag says vllm ${tagged}, below ${floor}`, remedy: `Pin vllm ${floor} or newer.` },
-  ];
+  if (vllm !== undefined) return [];
+  const remedy = `Pin vllm ${floor} or newer.`;
+  const dated = tagged === undefined ? lowDate(reference, floor) : undefined;
+  if (dated !== undefined) return [{ why: dated, remedy }];
+  if (tagged === undefined || atLeast(tagged, floor)) return [];
+  return [{ why: `its tag says vllm ${tagged}, below ${floor}`, remedy }];
+}
+
+/** A year and a month in front of a tag: `25.11` of `25.11-py3`. */
+const MONTH = /^(\d\d\.\d\d)(?!\d)/;
+
+/** Says that an image numbered by its month is as old as one whose vLLM is below the floor. */
+function lowDate({ repository, tag = "" }: ImageReference, floor: string): string | undefined {
+  const { upTo, repository: of } = listed(repository) ?? {};
+  const [, month] = MONTH.exec(tag) ?? [];
+  if (upTo === undefined || month === undefined || month > upTo.date) return undefined;
+  if (atLeast(upTo.vllm, floor)) return undefined;
+  return `its tag says ${month}, and ${of} up to ${upTo.date} holds vllm ${upTo.vllm} or older, below ${floor}`;
 }
 
 /** A tag that counts something else than the vLLM inside, as far as its numbers tell. */

@@ -226,16 +226,16 @@ function machineOverSsh(dockerHost: string): string {
 
 /** What to run next, in order, from the project's folder. */
 function nextCommands({ name, server, network, image = pinnedServer() }: Wanted): string[] {
+  // An image that can't be used is pulled by nobody.
+  const isBad = judgeServerImage({ image: image.image }).lasting.length > 0;
   return [
     ...(impliedStack() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
     "serving plan",
-    ...(server === undefined ||
-    !image.image.includes("/") ||
-    judgeServerImage({ image: image.image }).lasting.length > 0
+    ...(server === undefined || !image.image.includes("/") || isBad
       ? []
       : [`serving pin ${image.image.split("@")[0]} --write`]),
     ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),
-    ...(server === undefined ? [] : ["serving fetch"]),
+    ...(server === undefined || isBad ? [] : ["serving fetch"]),
     "serving up",
     ...(server === undefined ? [] : ["serving status --wait"]),
     "serving verify",

@@ -1,15 +1,18 @@
 import { Argument, type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
+import { say } from "../../commandLine/output";
 import { parseStackFile } from "../../components/settings";
+import { judgeServerImage } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { readTextFile } from "../../faults/textFile";
-import { judgeImage } from "../pin/judgeImage";
+import { judgeImage, refusedUnread } from "../pin/judgeImage";
 import { isProgram, pinProgram } from "../pin/pinProgram";
 import { type ImageReading, readImage, splitReference } from "../pin/readImage";
 import { checkPin, checkText, newerForStack, newerText } from "../pin/stackImages";
 import {
   chooseEntry,
+  type ImageEntry,
   imageEntries,
   pinnedLines,
   recordOf,
@@ -81,6 +84,10 @@ Exit code: 0 read, and written where that was asked for, 1 an image is refused, 
 /** Pulls an image, judges it, and writes it into the stack file where that was asked for. */
 async function pinImage(reference: string, options: PinOptions) {
   const entry = options.write === true ? entryFor(reference, options) : undefined;
+  const unread = refusedUnread(reference, entry);
+  if (unread.length > 0) return refusedOutcome(reference, unread, entry);
+  const { build } = judgeServerImage({ image: reference });
+  if (build !== undefined) say(`${reference}: ${build}.`);
   const reading = await readImage(reference);
   const { verdict, reasons } = judgeImage(reading, entry);
   const refused = verdict === "refused";
@@ -91,6 +98,26 @@ async function pinImage(reference: string, options: PinOptions) {
   const record = entry === undefined ? recordText(reading) : writtenText(written, options);
   const text = [...imageText(reading, verdict, reasons), "", ...record].join("\n");
   return { result, text, failed: refused };
+}
+
+/** An image that is refused before it is pulled: its document has the keys of one that was read. */
+function refusedOutcome(
+  reference: string,
+  reasons: readonly string[],
+  entry: ImageEntry | undefined,
+) {
+  const { tag = "" } = splitReference(reference);
+  const unread = { image: reference, tag, digest: "", platformDigest: "", versions: {} };
+  const verdict = "refused" as const;
+  const result = {
+    ...unread,
+    verdict,
+    reasons,
+    ...(entry === undefined ? {} : { written: false }),
+  };
+  const lines = [reference, `  verdict: ${verdict}`, ...reasons.map((each) => `    ${each}`)];
+  const nothing = `Nothing was pulled${entry === undefined ? "" : " or written"}: its name says that it is refused.`;
+  return { result, text: [...lines, "", nothing].join("\n"), failed: true };
 }
 
 async function newerOf(named: string | true, options: PinOptions) {

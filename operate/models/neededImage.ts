@@ -1,7 +1,7 @@
 import { gte, valid } from "@renovatebot/pep440";
 import { type Recipe, sourceOf } from "../../components/catalogue";
 import type { InferenceServerSettings } from "../../components/settings";
-import { vllmOf } from "../../components/supply";
+import { taggedVersion, vllmOf } from "../../components/supply";
 import { imageReference, pathOf } from "../../machines/docker/imageReference";
 
 /** An image that a model needs in place of its server's. */
@@ -28,7 +28,8 @@ export function neededImage(
       ...{ repository, ...named },
       why: `Its recipe needs an image of ${repository}${whoSays(recipe, "image")}.`,
     };
-  const has = vllmOf(server);
+  const reference = imageReference(server.image);
+  const has = vllmOf(server) ?? (reference && taggedVersion("vllm", reference));
   const isOlder = has !== undefined && valid(has) !== null && least && !gte(has, least);
   if (!isOlder) return undefined;
   const why = `It needs vLLM ${least} or newer${whoSays(recipe, "minimumVllm")}; the server's image has ${has}.`;

@@ -4,7 +4,7 @@ import type { Recipe } from "../../components/catalogue";
 import { vllmOf } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { imageReference } from "../../machines/docker/imageReference";
-import { judgeImage } from "../pin/judgeImage";
+import { judgeImage, refusedUnread } from "../pin/judgeImage";
 import { readImage, splitReference } from "../pin/readImage";
 import { newerImages, newestAllowed } from "../pin/stackImages";
 import { tagRelease } from "../pin/tagRelease";
@@ -75,6 +75,8 @@ async function proposedImage(
   const needed = neededImage(recipe, currentServer(seat));
   if (named !== undefined) {
     splitReference(named);
+    const refused = refusedUnread(named, entryOf(recipe, seat));
+    if (refused.length > 0) throw new WrongUse(`--image ${named}: ${refused.join(" ")}`);
     const still = neededImage(recipe, currentServer({ ...seat, image: { image: named } }));
     if (still !== undefined) throw new WrongUse(`--image ${named}: ${still.why}`);
     return { image: named, replaces, why: needed?.why ?? "You named it." };

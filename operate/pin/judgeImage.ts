@@ -3,11 +3,17 @@ import { readCatalogue } from "../../components/catalogue";
 import { imageRecordName } from "../../components/inference-server";
 import { LABEL, TYPE } from "../../components/planned";
 import { SERVICES } from "../../components/services";
-import { atLeast, lowestAllowed, taggedVersion, whyRefused } from "../../components/supply";
+import {
+  atLeast,
+  judgeServerImage,
+  lowestAllowed,
+  taggedVersion,
+  whyRefused,
+} from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { imageReference } from "../../machines/docker/imageReference";
 import { judge } from "../../policies/judge";
-import { packagesOf } from "../../policies/lib/role";
+import { packagesOf, roleByName } from "../../policies/lib/role";
 import { projectOrProgram } from "../stack/stackFile";
 import type { ImageEntry } from "./writePin";
 
@@ -93,6 +99,29 @@ export function releaseRefusal(entry: ImageEntry, tag: string): string | undefin
     ? undefined
     : `it is below ${lowest}, the lowest that may run`;
   return whyRefused(name, version) ?? tooLow ?? belowModel(version, entry.model)?.[0];
+}
+
+/**
+ * Why an image must not run, as far as its name and its tag tell, a sentence each: nobody has to pull
+ * it to be told so. Of an image with a digest they tell nothing, since that counts.
+ */
+export function refusedUnread(
+  image: string,
+  entry?: Pick<ImageEntry, "path" | "model">,
+): readonly string[] {
+  const reference = imageReference(image);
+  if (reference === undefined || reference.digest !== undefined) return [];
+  const role = roleOf(entry) ?? roleByName(image);
+  const isService = role !== undefined && role !== "inference-server";
+  const lasting = isService ? [] : judgeServerImage({ image }).lasting;
+  const denied = packagesOf(image, role).flatMap((name) => {
+    const version = taggedVersion(name, reference);
+    const why = version === undefined ? undefined : whyRefused(name, version);
+    return why === undefined ? [] : [`It holds ${name} ${version}: ${why}`];
+  });
+  const tooOld = belowModel(taggedVersion("vllm", reference), entry?.model) ?? [];
+  const reasons = lasting.map(({ why, remedy }) => `It can't be used: ${why}. ${remedy}`);
+  return [...reasons, ...denied, ...(isService ? [] : tooOld)];
 }
 
 /** Why a server's vLLM is too old for its model, by the catalogue; `undefined` where it isn't. */

@@ -186,7 +186,7 @@ function unpinnedFault(entry: ImageEntry): string {
   if (lasting.length === 0)
     return "It has no digest: `serving pin IMAGE:TAG --write` gives it one.";
   const why = lasting.map((each) => `It can't be used: ${each.why}. ${each.remedy}`);
-  return ["It has no digest.", ...why].join(" ");
+  return [...why, "It has no digest."].join(" ");
 }
 
 export const checkText = (checked: readonly CheckedPin[]): string =>

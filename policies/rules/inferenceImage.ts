@@ -1,6 +1,13 @@
 import { TYPE } from "../../components/planned";
 import type { ImageVerdict } from "../../components/supply";
-import { atLeast, FLOORS, isPep440, knownRelease, whyRefused } from "../../components/supply";
+import {
+  atLeast,
+  FLOORS,
+  isPep440,
+  knownRelease,
+  pinnedServer,
+  whyRefused,
+} from "../../components/supply";
 import { hubName, imageReference, referenceFault } from "../../machines/docker/imageReference";
 import { text, UNKNOWN } from "../../vllm/argv/unknown";
 import { blockOf } from "../lib/block";
@@ -70,27 +77,34 @@ function imageOf(resource: DeclaredResource): string | Finding | undefined {
 const isPinned = (image: string): boolean => imageReference(image)?.digest !== undefined;
 
 /**
- * Says everything that is known against an image without a digest, so that nobody pulls one that
- * can't be used anyway.
+ * Says everything that is known against an image without a digest, the version first, so that nobody
+ * pulls one that can't be used anyway.
  */
 function unpinned({ container, image }: Server, records: readonly RecordedImage[]): Finding {
   const reference = imageReference(image);
   const why = referenceFault(image) ?? "it has no digest";
-  const lasting = verdictsOn(image.replace(/@.*/s, ""), records).flatMap(
-    ({ lasting: each }) => each,
-  );
+  const verdicts = verdictsOn(image.replace(/@.*/s, ""), records);
+  const lasting = verdicts.flatMap((each) => each.lasting);
   const low = records.flatMap(lowVersions);
-  const faults = [...new Set([why, ...lasting.map((each) => each.why), ...low])];
   const remedies = [
     ...lasting.map(({ remedy }) => remedy),
     ...(low.length > 0 ? [TAKE_OTHER] : []),
     ...(records.some(isDenied) ? [DENIED] : []),
   ];
+  const build = verdicts.find((each) => each.build)?.build;
+  const faults = [...lasting.map((each) => each.why), ...low, ...(build ? [build] : []), why];
+  const isBad = remedies.length > 0;
+  const state = isBad ? "which can't be used" : "which is not pinned";
   const pin = `\`serving pin ${reference === undefined ? "IMAGE:TAG" : image}\` finds the digest and the versions inside.`;
-  const message = `${displayName(container)} runs \`${image}\`, which is not pinned: ${faults.join("; ")}. An inference server's image is written as \`repository:tag@sha256:<64 hex digits>\`. ${remedyText(remedies, pin)}`;
+  const message = `${displayName(container)} runs \`${image}\`, ${state}: ${[...new Set(faults)].join("; ")}. ${[
+    ...(isBad || build === undefined ? [] : [TAKE_RELEASE]),
+    ...(isBad ? [remedyText(remedies, pin), FORM] : [FORM, pin]),
+  ].join(" ")}`;
   return violation(container, message, { setting: "image" });
 }
 
+const FORM = "An inference server's image is written as `repository:tag@sha256:<64 hex digits>`.";
+const TAKE_RELEASE = `Take a release, such as ${pinnedServer().image.replace(/@.*/, "")}, or pin this build.`;
 const TAKE_OTHER = `The floors are ${FLOORS_TEXT}; pin an image that holds them.`;
 const DENIED = "What is recorded of it is on the deny list: pin another image.";
 

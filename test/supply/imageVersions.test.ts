@@ -186,6 +186,14 @@ describe("a server's image is doubted", () => {
     [
       "a record without a digest, and a date",
       { image: `nvcr.io/nvidia/vllm:26.05-py3@${DIGEST}`, ...of(undefined) },
+      [
+        /^its record names no digest/,
+        "its tag says 26.05, and nvcr.io/nvidia/vllm up to 26.05 holds vllm 0.20.1 or older, below 0.26.0",
+      ],
+    ],
+    [
+      "a record without a digest, and a newer date",
+      { image: `nvcr.io/nvidia/vllm:26.10-py3@${DIGEST}`, ...of(undefined) },
       [/^its record names no digest/],
     ],
     [

@@ -67,9 +67,17 @@ function unknown(image: { readonly image: string }, why: string): CommandImage {
     return { image, told: [], mend: [mend] };
   }
   if (!name.includes("/")) return { image, told: [], mend: [`${name} ${BUILT}`] };
+  const { build } = judgeServerImage({ image: name });
+  if (build !== undefined) return { image, told: [], mend: [buildText(name, build, image)] };
   return {
     image,
     told: [],
     mend: [`${name} ${why}: ${pinsImage(image)} pins it, and reads the versions inside.`],
   };
+}
+
+/** Says of a development build what to take instead, and how it is kept. */
+function buildText(name: string, build: string, image: ServerImage): string {
+  const [release] = pinnedServer().image.split("@");
+  return `${name}: ${build}. Take a release, such as ${release}; or ${pinsImage(image)} pins this build, and reads the versions inside.`;
 }

@@ -11,6 +11,18 @@ it.each([
     "lmsysorg/sglang:v0.5.9 can't be used: its name says SGLang. Only vLLM is planned here: start SGLang yourself, and declare its memory as the machine's `otherGpuMemoryGiB`.",
   ],
   [
+    "nvcr.io/nvidia/vllm:25.09-py3",
+    "nvcr.io/nvidia/vllm:25.09-py3 can't be used: its tag says 25.09, and nvcr.io/nvidia/vllm up to 26.05 holds vllm 0.20.1 or older, below 0.26.0. Pin vllm 0.26.0 or newer.",
+  ],
+  [
+    "vllm/vllm-openai:nightly-0123456789abcdef",
+    "vllm/vllm-openai:nightly-0123456789abcdef: its tag `nightly-0123456789abcdef` names a development build, which is not a release: nobody can build it again. Take a release, such as vllm/vllm-openai:v0.30.0; or `serving pin vllm/vllm-openai:nightly-0123456789abcdef --write` pins this build, and reads the versions inside.",
+  ],
+  [
+    "nvcr.io/nim/qwen/qwen3-32b:1.15",
+    "nvcr.io/nim/qwen/qwen3-32b:1.15 can't be used: its name says NVIDIA NIM. A NIM starts its own engine, by variables of its own: start it yourself, and declare its memory as the machine's `otherGpuMemoryGiB`.",
+  ],
+  [
     "me/vllm-spark:1.4.0",
     "me/vllm-spark:1.4.0 is kept as the command has it, and a tag can move: `serving pin me/vllm-spark:1.4.0 --write` pins it, and reads the versions inside.",
   ],

@@ -282,7 +282,7 @@ describe("serving pin --check", () => {
     [
       "an image without a digest that can't be used",
       (address) => `${address}/${VLLM}:v0.10.0`,
-      "It has no digest. It can't be used: its tag says vllm 0.10.0, below 0.26.0. Pin vllm 0.26.0 or newer.",
+      "It can't be used: its tag says vllm 0.10.0, below 0.26.0. Pin vllm 0.26.0 or newer. It has no digest.",
     ],
     [
       "a registry that doesn't answer",

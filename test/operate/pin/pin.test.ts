@@ -149,7 +149,7 @@ describe("serving pin --write", () => {
   ])("writes nothing of an image that is refused: %s", async (_, versions, reason) => {
     const { code, out, file, after } = await pin(
       STACK_TEXT,
-      ["vllm/vllm-openai:v0.25.1", "--write"],
+      ["vllm/vllm-openai:latest", "--write"],
       {
         versions,
       },
@@ -159,6 +159,44 @@ describe("serving pin --write", () => {
     expect(out).toContain("Nothing was written: the image is refused.");
     expect(after).toBe(STACK_TEXT);
     expect(readdirSync(join(file, ".."))).toEqual(["Pulumi.dgx.yaml"]);
+  });
+
+  it("pulls and writes nothing of an image whose name says that it is refused", async () => {
+    const fake = docker("vllm/vllm-openai", WELL);
+    const file = stackFile(STACK_TEXT);
+    const args = ["pin", "vllm/vllm-openai:v0.25.1", "--write", "--file", file];
+    const { code, out } = await runServing(args, fake.env);
+    expect([code, out]).toEqual([
+      1,
+      `vllm/vllm-openai:v0.25.1
+  verdict: refused
+    It can't be used: its tag says vllm 0.25.1, below 0.26.0. Pin vllm 0.26.0 or newer.
+
+Nothing was pulled or written: its name says that it is refused.
+`,
+    ]);
+    const json = await runServing([...args, "--format", "json"], fake.env);
+    expect(JSON.parse(json.out)).toMatchObject({
+      image: "vllm/vllm-openai:v0.25.1",
+      tag: "v0.25.1",
+      digest: "",
+      platformDigest: "",
+      versions: {},
+      verdict: "refused",
+      reasons: [
+        "It can't be used: its tag says vllm 0.25.1, below 0.26.0. Pin vllm 0.26.0 or newer.",
+      ],
+      written: false,
+    });
+    expect(readdirSync(join(file, ".."))).toEqual(["Pulumi.dgx.yaml"]);
+  });
+
+  it("says of a nightly that it is a development build, before it is pulled", async () => {
+    const fake = docker("vllm/vllm-openai", WELL);
+    const { err } = await runServing(["pin", "vllm/vllm-openai:nightly"], fake.env);
+    expect(err).toContain(
+      "vllm/vllm-openai:nightly: its tag `nightly` names a development build, which is not a release: nobody can build it again.\n",
+    );
   });
 
   it("writes nothing of a vLLM that is too old for the entry's model, by the catalogue", async () => {

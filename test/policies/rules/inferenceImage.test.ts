@@ -35,7 +35,7 @@ describe("the image's form", () => {
     const found = findingsOf(inferenceImage, unpinned).map(({ message }) => message);
     expect(found).toEqual([
       expect.stringMatching(
-        /^b runs `vllm\/vllm-openai:v0\.20\.0`, which is not pinned: .*0\.20\.0/,
+        /^b runs `vllm\/vllm-openai:v0\.20\.0`, which can't be used: .*0\.20\.0/,
       ),
     ]);
     expect(found.join()).not.toContain("serving pin vllm/vllm-openai:v0.20.0");
@@ -63,53 +63,77 @@ describe("the image's form", () => {
       "a tag below the floor",
       "vllm/vllm-openai:v0.10.0",
       [],
-      `it has no digest; its tag says vllm 0.10.0, below 0.26.0. ${FORM} Pin vllm 0.26.0 or newer.`,
+      `which can't be used: its tag says vllm 0.10.0, below 0.26.0; it has no digest. Pin vllm 0.26.0 or newer. ${FORM}`,
     ],
     [
       "another engine",
       "lmsysorg/sglang:v0.5.9",
       [],
-      `it has no digest; its name says SGLang. ${FORM} Only vLLM is planned here: start SGLang yourself, and declare its memory as the machine's \`otherGpuMemoryGiB\`.`,
+      `which can't be used: its name says SGLang; it has no digest. Only vLLM is planned here: start SGLang yourself, and declare its memory as the machine's \`otherGpuMemoryGiB\`. ${FORM}`,
     ],
     [
       "another engine with a faulty digest",
       "lmsysorg/sglang:v0.5.9@sha256:8a69",
       [],
-      `its digest is not \`sha256:\` with 64 hex digits in small letters; its name says SGLang. ${FORM} Only vLLM is planned here: start SGLang yourself, and declare its memory as the machine's \`otherGpuMemoryGiB\`.`,
+      `which can't be used: its name says SGLang; its digest is not \`sha256:\` with 64 hex digits in small letters. Only vLLM is planned here: start SGLang yourself, and declare its memory as the machine's \`otherGpuMemoryGiB\`. ${FORM}`,
+    ],
+    [
+      "NVIDIA's image of a month below the floor",
+      "nvcr.io/nvidia/vllm:26.02-py3",
+      [],
+      `which can't be used: its tag says 26.02, and nvcr.io/nvidia/vllm up to 26.05 holds vllm 0.20.1 or older, below 0.26.0; it has no digest. Pin vllm 0.26.0 or newer. ${FORM}`,
+    ],
+    [
+      "NVIDIA's image of a newer month",
+      "nvcr.io/nvidia/vllm:26.10-py3",
+      [],
+      `which is not pinned: it has no digest. ${FORM} \`serving pin nvcr.io/nvidia/vllm:26.10-py3\` finds the digest and the versions inside.`,
+    ],
+    [
+      "a nightly",
+      "vllm/vllm-openai:cu130-nightly-aarch64",
+      [],
+      `which is not pinned: its tag \`cu130-nightly-aarch64\` names a development build, which is not a release: nobody can build it again; it has no digest. Take a release, such as vllm/vllm-openai:v0.30.0, or pin this build. ${FORM} \`serving pin vllm/vllm-openai:cu130-nightly-aarch64\` finds the digest and the versions inside.`,
+    ],
+    [
+      "a development build below the floor",
+      "ghcr.io/me/spark:vllm0.25.0.dev7",
+      [],
+      `which can't be used: its tag says vllm 0.25.0.dev7, below 0.26.0; its tag \`vllm0.25.0.dev7\` names a development build, which is not a release: nobody can build it again; it has no digest. Pin vllm 0.26.0 or newer. ${FORM}`,
     ],
     [
       "a record below the floors",
       "me/vllm:1.4.0",
       [own({ vllm: "0.20.0", transformers: "5.0.0" })],
-      `it has no digest; it holds vllm 0.20.0, below 0.26.0; it holds transformers 5.0.0, below 5.8.0. ${FORM} ${OTHERS}`,
+      `which can't be used: it holds vllm 0.20.0, below 0.26.0; it holds transformers 5.0.0, below 5.8.0; it has no digest. ${OTHERS} ${FORM}`,
     ],
     [
       "a tag and a record below the floors",
       "vllm/vllm-openai:v0.20.0",
       [own({ vllm: "0.20.0", transformers: "5.10.4" })],
-      `it has no digest; it holds vllm 0.20.0, below 0.26.0. ${FORM} ${OTHERS}`,
+      `which can't be used: it holds vllm 0.20.0, below 0.26.0; it has no digest. ${OTHERS} ${FORM}`,
     ],
     [
       "what is denied",
       "me/vllm:1.4.0",
       [own({ vllm: "0.27.1", transformers: "5.17.0" })],
-      `it has no digest. ${FORM} What is recorded of it is on the deny list: pin another image.`,
+      `which can't be used: it has no digest. What is recorded of it is on the deny list: pin another image. ${FORM}`,
     ],
     [
       "a record that may be of another image",
       "me/vllm:1.4.0",
       [own({ vllm: "0.30.0", transformers: "5.10.4" }, DIGEST)],
-      `it has no digest. ${FORM} \`serving pin me/vllm:1.4.0\` finds the digest and the versions inside.`,
+      `which is not pinned: it has no digest. ${FORM} \`serving pin me/vllm:1.4.0\` finds the digest and the versions inside.`,
     ],
     [
       "versions that are not known yet",
       "me/vllm:1.4.0",
       [own({ vllm: UNKNOWN_TEXT, transformers: UNKNOWN_TEXT })],
-      `it has no digest. ${FORM} \`serving pin me/vllm:1.4.0\` finds the digest and the versions inside.`,
+      `which is not pinned: it has no digest. ${FORM} \`serving pin me/vllm:1.4.0\` finds the digest and the versions inside.`,
     ],
   ])("says all at once, and advises a pin only where it helps: %s", (_, image, records, says) => {
     const messages = said(RULE, [server({ image }), ...records]);
-    expect(messages).toEqual([`refused: b runs \`${image}\`, which is not pinned: ${says}`]);
+    expect(messages).toEqual([`refused: b runs \`${image}\`, ${says}`]);
   });
 
   it("refuses an image that is not known, by its arguments or its GPUs", () => {
