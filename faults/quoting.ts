@@ -89,3 +89,17 @@ export function nearestKey(key: string, known: readonly string[]): string | unde
     ? best.candidate
     : undefined;
 }
+
+/** Share of a key's letters that differ in a slip of the pen. */
+const SLIP = 1 / 5;
+
+/** The known key that a mistyped one surely meant; `undefined` where another may be meant. */
+export function slipOf(key: string, known: readonly string[]): string | undefined {
+  const most = Math.max(1, Math.floor(key.length * SLIP));
+  const near = nearestKey(
+    key,
+    // Dashes that are missing count for the length alone.
+    known.filter((each) => Math.abs(each.length - key.length) <= most + 1),
+  );
+  return near !== undefined && distance(plain(key), plain(near)) <= most ? near : undefined;
+}

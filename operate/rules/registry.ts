@@ -17,6 +17,7 @@ import {
   type WeighingRule,
   weighed,
 } from "./rule";
+import { argumentRules } from "./subjects/arguments";
 import { bridgeRules } from "./subjects/bridge";
 import { client } from "./subjects/client";
 import { containers } from "./subjects/containers";
@@ -34,6 +35,7 @@ import { room } from "./subjects/room";
 import { stackFileRules } from "./subjects/stackFile";
 import { templateRules } from "./subjects/template";
 import { unexplained } from "./subjects/unexplained";
+import { versionRules } from "./subjects/version";
 
 // Whoever loads the rules has made all of their signs.
 export { SIGNS } from "../sees/log/sign";
@@ -80,6 +82,7 @@ const known = valueBy(
 
 /** Rules that one line or one value is not enough for. */
 const coded: readonly (WeighingRule | Row | OfServer)[] = [
+  ...versionRules,
   ...stackFileRules,
   ...room,
   ...memory,
@@ -95,6 +98,7 @@ const coded: readonly (WeighingRule | Row | OfServer)[] = [
   ...onDemandRules,
   ...identity,
   ...parsers,
+  ...argumentRules,
   ...templateRules,
   ...unexplained,
 ];

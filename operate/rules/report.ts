@@ -48,8 +48,10 @@ export type Cause = Diagnosis & Required<Pick<Diagnosis, "target" | "probes">>;
 export function reportsOf(picture: Picture, chosen: StackFileOptions = {}): Diagnosis[] {
   const held = heldIn(picture);
   const troubles = held.filter((each) => !isHarmless(each));
-  const rank = ({ rule, explanation }: Held) =>
-    explanation.probes !== undefined ? 0 : rule.is === "fallback" ? 1 : 2;
+  const rank = ({ rule, explanation }: Held) => {
+    if (rule.is === "version") return 0;
+    return explanation.probes !== undefined ? 1 : rule.is === "fallback" ? 2 : 3;
+  };
   const all = [...troubles].sort((x, y) => rank(x) - rank(y));
   // What is harmless would only hide what is not.
   return (all.length > 0 ? all : held).map((each) => reportOf(picture, each, chosen));

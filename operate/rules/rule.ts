@@ -24,8 +24,10 @@ export const aboutRule = z.strictObject({
    * - `vague`: it only says where to look, and isn't reported beside one that says why.
    * - `harmless`: it explains what only looks like trouble, is reported alone and isn't counted.
    * - `fallback`: it only says what no rule before it explains, and is shown before those.
+   * - `version`: it says that another program or release runs than one that may. It is shown before all
+   *   others, which are reported beside it: what a release that may not run says is no proof of its cause.
    */
-  is: z.enum(["aside", "vague", "harmless", "fallback"]).optional(),
+  is: z.enum(["aside", "vague", "harmless", "fallback", "version"]).optional(),
 });
 
 /** One kind of trouble, and how it is told from what was seen. */

@@ -350,7 +350,9 @@ export const cases: readonly MatrixCase[] = [
     after: ({ plan }) => expect(plan.containers[0]?.env.TORCH_CUDA_ARCH_LIST).toBe("12.1a"),
   }),
   own("no-kernel-image", "no kernel image", {}),
-  own("source-build-unpinned", "0.25.2.dev0", {}),
+  own("source-build-unpinned", "0.30.1.dev0", {}),
+  own("version-too-low", "0.19.2", {}),
+  own("other-engine", "ServerArgs(", { command: "serving plan" }),
   own("unknown-vllm-variable", "VLLM_ATTENTION_BACKEND", {
     // A warning that vLLM survives.
     harmless: true,

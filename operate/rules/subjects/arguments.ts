@@ -1,0 +1,250 @@
+import { releaseName, taggedVersion, vllmOf } from "../../../components/supply";
+import { mayBeQuoted, slipOf } from "../../../faults/quoting";
+import { holdsSecret } from "../../../faults/secrets";
+import { imageReference } from "../../../machines/docker/imageReference";
+import {
+  type EngineData,
+  engineData,
+  engineVersions,
+  newestEngineData,
+} from "../../../vllm/engineData";
+import {
+  engineDataUpTo,
+  spellingsOf,
+  versionsInWords,
+  versionsWithOption,
+} from "../../../vllm/optionHistory";
+import { redact } from "../../programs/redact";
+import { startSign } from "../../sees/log/sign";
+import { APPLY, type Row, type Told } from "../rule";
+import { versionSeen } from "./version";
+
+/** What argparse says of words that it has no use for, with a blank between them. */
+const LEFTOVERS = startSign(
+  "error: unrecognized arguments:",
+  /(?:(\S{1,40}): )?error: unrecognized arguments: (.*)/,
+);
+
+/** Most leftovers that are told one by one, and most characters of them that are looked at. */
+const [MOST_TOLD, LOOKED_AT] = [8, 8000];
+
+/** What is wrong with a leftover, and what to write instead: a clause, and sentences. */
+interface Leftover {
+  readonly why: string;
+  readonly instead: readonly string[];
+}
+
+/** A flag as it was written, and the words behind it that may be its value. */
+interface FlagWords {
+  readonly flag: string;
+  readonly values: readonly string[];
+}
+
+/** What the arguments are held against. */
+interface Engine {
+  readonly data: EngineData;
+  /** The release of which that is known. */
+  readonly release?: string;
+  /** The release is older than all that there is data of: an option may have come later. */
+  readonly isOlder?: boolean;
+}
+
+/** A word that begins an option, also with a dash or quote that no option begins with. */
+const BEGINS_OPTION = /^["'`]?[-\u2010-\u2015\u2212](?!\d)./;
+const LONG_DASH = /^["'`]?-?[\u2010-\u2015\u2212]/;
+/** Programs that are started in front of vLLM, or are vLLM. */
+const PROGRAM = /^(?:\S*\/)?(?:vllm|serve|bash|sh|python3?|env|exec|uv|torchrun)$/;
+const SHELL = /^(?:\S*\/)?(?:bash|sh|env|exec)$/;
+
+/** What argparse refuses: each word that is left, with what to write instead. */
+export const argumentRules: readonly Row[] = [
+  {
+    id: "argument-unknown",
+    when: LEFTOVERS,
+    say(told) {
+      const { hit, server } = told;
+      const [program = "", text = ""] = hit.groups;
+      const engine = engineOf(told);
+      const { found, more } = leftoversIn(redact(text).slice(0, LOOKED_AT), program, engine);
+      const isOurs = server.settings !== undefined;
+      const where = `They stand in \`extraArgs\` of inferenceServers.${server.key}, or in a setting: \`serving plan --full\` shows the whole command line.`;
+      const all = [
+        ...found.map(({ why }) => why),
+        ...(more > 0 ? [`${more} more aren't told here`] : []),
+      ];
+      const instead = found.flatMap((each) => each.instead);
+      return {
+        cause: `vLLM${engine.release === undefined ? "" : ` ${engine.release}`} was given words that it doesn't take: ${all.join("; ")}.`,
+        advice: [...new Set([...instead, ...(isOurs ? [where] : [])])].join(" "),
+        command: isOurs ? APPLY : "serving fit command.sh",
+      };
+    },
+  },
+];
+
+/** The engine that a log is of, by its own words, else by the image of the stack file. */
+function engineOf({ hit: { log }, server: { settings }, picture }: Told): Engine {
+  const reference = imageReference(settings?.image ?? "");
+  const version =
+    versionSeen({ ...picture, logs: [log] }) ??
+    (settings && vllmOf(settings)) ??
+    (reference && taggedVersion("vllm", reference));
+  const release = version && /^\d+(?:\.\d+)*/.exec(releaseName(version) ?? "")?.[0];
+  if (!release) return { data: newestEngineData() };
+  const data = engineDataUpTo(release);
+  const [first = ""] = engineVersions();
+  return data === undefined
+    ? { data: engineData(first) ?? newestEngineData(), release, isOlder: true }
+    : { data, release };
+}
+
+/** What is told of the leftovers, and how many more there are. */
+function leftoversIn(text: string, program: string, engine: Engine) {
+  const words = text.split(/\s+/).filter((word) => word !== "");
+  const at = words.findIndex((word) => BEGINS_OPTION.test(word));
+  const front = at < 0 ? words : words.slice(0, at);
+  const isProgram = PROGRAM.test(front[0] ?? "");
+  const inFront = isProgram
+    ? [programTwice(front)]
+    : front.slice(0, MOST_TOLD).map((word) => plainWord(word, program));
+  // All that stands behind a shell is its own.
+  const isShell = isProgram && front.some((word) => SHELL.test(word));
+  const given = isShell ? [] : flagsIn(words.slice(front.length));
+  const flags = given.filter(({ flag }) => !isProgram || flag !== "-m");
+  const told = flags.slice(0, MOST_TOLD).map((each) => flagLeft(each, engine));
+  const untold = isProgram ? 0 : front.length - inFront.length;
+  return { found: [...inFront, ...told], more: untold + flags.length - told.length };
+}
+
+/** Options with the words behind each. Inside of JSON no word is an option. */
+function flagsIn(words: readonly string[]): FlagWords[] {
+  const found: { flag: string; values: string[] }[] = [];
+  let depth = 0;
+  for (const word of words) {
+    if (depth === 0 && BEGINS_OPTION.test(word)) found.push({ flag: word, values: [] });
+    else found.at(-1)?.values.push(word);
+    depth = Math.max(0, depth + word.split("{").length - word.split("}").length);
+  }
+  return found;
+}
+
+/** Whether a word may be shown: nothing that could be a secret. */
+const isShown = (word: string): boolean => /^[\w./:@+-]{1,80}$/.test(word) && !holdsSecret(word);
+
+function programTwice(front: readonly string[]): Leftover {
+  const named = `\`${front.slice(0, 3).filter(isShown).join(" ")}\``;
+  if (front.some((word) => SHELL.test(word)))
+    return {
+      why: `${named} came as arguments of vLLM, which the image's entrypoint already starts`,
+      instead: [
+        "Leave the shell out, or make it the entrypoint (`docker run --entrypoint bash IMAGE -c '...'`, `entrypoint:` in compose).",
+      ],
+    };
+  return {
+    why: `${named} came as extra words, since the image's entrypoint is \`vllm serve\` already: it stands twice`,
+    instead: [
+      "Leave out `vllm serve` (or the `python3 -m ...`) behind the image's name, and begin with the model.",
+    ],
+  };
+}
+
+/** A word that no option takes. */
+function plainWord(word: string, program: string): Leftover {
+  const named = isShown(word) ? `\`${word}\`` : "a word";
+  if (/^(?:true|false)$/i.test(word))
+    return {
+      why: `${named} stands behind a switch, which takes no value`,
+      instead: ["Leave the word out; `--no-NAME` in place of `--NAME` turns a switch off."],
+    };
+  if (word === "\\")
+    return {
+      why: "a backslash that doesn't end its line came as a word",
+      instead: [
+        "Nothing may stand behind a backslash, not even a blank; in a folded text of YAML leave it out.",
+      ],
+    };
+  if (program === "api_server.py" && /\//.test(word))
+    return {
+      why: `${named} came as a word of its own, and this entrypoint takes the model by its option`,
+      instead: ["Write `--model` in front of it, and no `serve`."],
+    };
+  return {
+    why: `${named} belongs to no option`,
+    instead: ["A value with blanks needs quotes, and one model is all that may stand alone."],
+  };
+}
+
+/** Why an option was not taken. */
+function flagLeft({ flag: given, values }: FlagWords, engine: Engine): Leftover {
+  const { data, release } = engine;
+  const [written = ""] = given.replace(/^["'`]|["'`,;\\]+$/g, "").split(/[=.]/, 1);
+  const bare = written.replace(/^[-\u2010-\u2015\u2212]+/, "");
+  const name = bare.toLowerCase().replaceAll("_", "-");
+  const isNamed = /^[\w-]{1,60}$/.test(bare) && !holdsSecret(written);
+  const flag = isNamed ? `\`${written}\`` : "an option";
+  const spellings = spellingsOf(data);
+  const isShort = /^-[^-]/.test(written);
+  const versions = isShort ? [] : versionsWithOption(name);
+  const isHere = isShort ? Object.hasOwn(data.aliases, written) : spellings.includes(name);
+  const isSure = release !== undefined || isShort || versions.length === engineVersions().length;
+  if (isHere && isSure) return formWrong({ flag: written, values }, engine, name);
+  if (versions.length > 0) return otherVersions({ flag, values }, versions, name, engine);
+  const near = spellings.includes(name) ? name : slipOf(name, spellings);
+  if (near !== undefined)
+    return { why: `${flag} is misspelt`, instead: [`Write \`--${near}\` for ${flag}.`] };
+  const [first, last] = [engineVersions()[0], engineVersions().at(-1)];
+  return {
+    why: `${flag} is unknown: no vLLM from ${first} to ${last} has it`,
+    instead: [`Take ${flag} out.`],
+  };
+}
+
+/** An option that other versions have. */
+function otherVersions(
+  { flag, values }: FlagWords,
+  versions: readonly string[],
+  name: string,
+  { data, release }: Engine,
+): Leftover {
+  const off = name.replace(/^disable-/, "no-enable-");
+  const older = off !== name && spellingsOf(data).includes(off);
+  const oneWord =
+    release === undefined && values.length > 0 ? ", or came with its value as one word" : "";
+  return {
+    why: `${flag} is in vLLM ${versionsInWords(versions)}${release === undefined ? " only" : ", not in this one"}${oneWord}`,
+    instead: [
+      older
+        ? `Write \`--${off}\`, which older releases take, too.`
+        : `Take ${flag} out, or take an image of such a release.`,
+    ],
+  };
+}
+
+/** What is wrong with an option that this vLLM has. */
+function formWrong({ flag, values }: FlagWords, engine: Engine, name: string): Leftover {
+  if (LONG_DASH.test(flag))
+    return {
+      why: `\`${flag}\` begins with a long dash, as web pages and editors make it`,
+      instead: [`Write \`--${name}\` with two hyphens.`],
+    };
+  const { release, isOlder } = engine;
+  const [first] = engineVersions();
+  const isOld =
+    release !== undefined && !isOlder
+      ? []
+      : [`Or this vLLM is too old for it: what was before ${first} isn't known here.`];
+  const [value = ""] = values;
+  if (value === "")
+    return {
+      why: `\`${flag}\` is an option of vLLM, but its word has more in it, such as a blank or a quote at its end`,
+      instead: [`Write \`${flag}\` alone, without quotes inside the word.`, ...isOld],
+    };
+  const quoted = mayBeQuoted(value) ? value : "VALUE";
+  return {
+    why: `\`${flag}\` and its value came as one word, with a blank inside`,
+    instead: [
+      `Write two words, \`${flag}\` and \`${quoted}\` (two items in a list of compose, no quotes around both), or \`${flag}=${quoted}\`.`,
+      ...isOld,
+    ],
+  };
+}
