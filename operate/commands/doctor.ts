@@ -19,20 +19,24 @@ import {
 } from "../doctor/read/fromMachine";
 import { readUpdate } from "../doctor/read/readUpdate";
 import { ownOf } from "../engine/ownOf";
-import type { Picture, Stack } from "../rules/picture";
+import { firstGroup, type Picture, type Stack } from "../rules/picture";
 import { reportsOf } from "../rules/report";
 import { doctorText } from "../rules/reportText";
 import type { LogReading } from "../sees/log/scanLog";
-import { STARTED_WITH } from "../sees/log/sign";
+import { STARTED_MODEL, STARTED_WITH } from "../sees/log/sign";
 import { nothingApplied } from "../stack/nothingApplied";
 import { readStack } from "../stack/readStack";
+import { isSample } from "../stack/sample";
 import {
   askedStack,
+  impliedStack,
+  isInProject,
   machineOption,
   type StackFileOptions,
   stackFile,
   stackFileOptions,
   stackNames,
+  stackPath,
 } from "../stack/stackFile";
 
 interface DoctorOptions extends StackFileOptions, GivenFiles {
@@ -67,9 +71,9 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
     run: async (asked: DoctorOptions) => {
       const fromAfar = (["log", ...GIVEN] as const).some((name) => asked[name] !== undefined);
       const options = fromAfar ? asked : await ofOneMachine(asked);
-      const { unreadable, faults, ...known } = fromAfar
+      const { unreadable, faults, without, ...known } = fromAfar
         ? stackFromAfar(options)
-        : { stack: stackOf(options) };
+        : { stack: stackOf(options), without: undefined };
       const { facts: read, notes: readNotes } =
         fromAfar || known.stack === undefined
           ? await fromGivenFiles(options)
@@ -82,13 +86,14 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
         fromAfar || known.stack === undefined
           ? []
           : await whichMachine(known.stack, facts, options);
-      const notes = [...meant, ...readNotes, ...foreign];
+      const unread = [...meant, ...readNotes, ...foreign];
+      const notes = [...unread, ...(without === undefined ? [] : [without])];
       for (const note of notes) say(note);
       const diagnoses = reportsOf(facts, options);
       const looked = lookedAt(facts);
       return {
         result: { diagnoses, looked, notes, ...defined({ faults }) },
-        text: doctorText(diagnoses, looked, notes),
+        text: doctorText(diagnoses, looked, unread),
         failed: unreadable ?? diagnoses.some(({ severity }) => severity === "trouble"),
       };
     },
@@ -165,15 +170,21 @@ interface Known extends Pick<Picture, "stackProblem"> {
   /** It isn't YAML at all. */
   readonly unreadable?: "unreadable";
   readonly faults?: readonly Fault[];
+  /** Why there is no stack file, as a sentence for people. */
+  readonly without?: string;
 }
+
+/** By what files are judged without a stack file. */
+const judgedBy = ({ log }: DoctorOptions): string =>
+  log === undefined ? "the files were judged by themselves" : "the log's own settings were used";
 
 /**
  * With given files, the stack file may be faulty, or absent if nobody asked for it: the files are
  * judged anyway.
  */
 function stackFromAfar(options: DoctorOptions): Known {
-  const asked = options.file ?? askedStack(options);
-  if (asked === undefined && stackNames().length === 0) return {};
+  const without = whyNoStack(options);
+  if (without !== undefined) return { without };
   const file = stackFile(options);
   try {
     return { stack: stackOf(options) };
@@ -188,6 +199,20 @@ function stackFromAfar(options: DoctorOptions): Known {
       ...(isUnreadable ? { unreadable: "unreadable" } : {}),
     };
   }
+}
+
+/** Says of given files why they are judged without a stack file, where nobody named one. */
+function whyNoStack(options: DoctorOptions): string | undefined {
+  const { file, machine, server } = options;
+  if ([file, askedStack(options), machine, server].some((each) => each !== undefined))
+    return undefined;
+  const names = isInProject() ? stackNames() : [];
+  const stack = names.length === 0 ? undefined : impliedStack();
+  if (names.length > 1 && stack === undefined)
+    return `Which stack file belongs to the log isn't clear (${names.join(", ")}): name it with --stack. Until then ${judgedBy(options)}.`;
+  if (stack !== undefined && !isSample(stackPath({ stack }))) return undefined;
+  const sample = stack === undefined ? "" : " (that of this clone is a sample)";
+  return `There is no stack file to compare with${sample}: ${judgedBy(options)}.`;
 }
 
 function stackOf(options: DoctorOptions): ReadStack {
@@ -250,6 +275,8 @@ function lookedAt({
 /** Whether a log says that it is of a model that no server of the plan has. */
 function isForeign({ hits }: LogReading, plan: MachinePlan): boolean {
   const args = hits.get(STARTED_WITH)?.groups[0];
-  const model = args && /'model(?:_tag)?': '([^']+)'/.exec(args)?.[1];
+  const named = args && /'model(?:_tag)?': '([^']+)'/.exec(args)?.[1];
+  const shown = hits.get(STARTED_MODEL);
+  const model = named ?? (shown && firstGroup(shown));
   return model !== undefined && !serversOn(plan).some((each) => each.model.id === model);
 }

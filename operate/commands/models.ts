@@ -1,6 +1,7 @@
 import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { terminalWidth } from "../../commandLine/layout";
+import { say } from "../../commandLine/output";
 import type { Recipe } from "../../components/catalogue";
 import { modelNamed, readCatalogue } from "../../components/catalogue";
 import { operatorHome } from "../../components/evidence";
@@ -9,6 +10,7 @@ import { FaultyInput, orInputFault } from "../../faults/fault";
 import { whyNoServer } from "../../machines/devices/devices";
 import { homeOn, onMachine } from "../../machines/home";
 import { cacheOn } from "../../machines/hubCache";
+import { bareSeat, hasStackFile } from "../fit/bareSeat";
 import { addModel } from "../models/addModel";
 import { type Fit, fitModel } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
@@ -19,6 +21,7 @@ import { changeWithImage, imageLines, writeLine } from "../models/useImage";
 import { chooseRecipe, seatOf } from "../models/useModel";
 import { readOneMachine } from "../stack/readStack";
 import {
+  askedStack,
   machineOption,
   projectFolder,
   projectOrProgram,
@@ -53,10 +56,11 @@ export function modelsCommand(): Command {
     ],
     notes: `For each model that fits, the list says how that is known, best first: "started here" (measured), "started at SHARE
 for SOURCE" (published, at that share or lower), "computed", and "computed at best": how much the model takes beside its
-weights is not known. serving models show MODEL names the sources. Exit code: 0, or 2 for wrong use.`,
+weights is not known. serving models show MODEL names the sources. Without a project the machine is a DGX Spark that runs
+nothing else, or that of --machine, as for \`serving fit\`. Exit code: 0, or 2 for wrong use.`,
     example: "models",
     run: (options: Options & { readonly all?: true }) => {
-      const { seat } = placed(options);
+      const seat = seatShown(options);
       const known = readCatalogue(seat.project).map((recipe) => rowOf(recipe, seat));
       const shown = known.filter(({ fit }) => options.all === true || !fit.lacksMachines);
       const rows = shown.sort((a, b) => rank(a.fit) - rank(b.fit));
@@ -68,8 +72,7 @@ weights is not known. serving models show MODEL names the sources. Exit code: 0,
         "",
         ...(never === undefined ? [...modelTable(rows, terminalWidth(process.stdout)), ""] : []),
         ...(never === undefined ? [`${servedText(rows, seat)}${ORDER}`, ""] : []),
-        never ??
-          `Next: serving models show MODEL${given}, then serving models use MODEL${given} --write`,
+        never ?? `Next: serving models show MODEL${given}, then ${nextOf(given)}`,
       ];
       const result = { machine: seat.machine, server: seat.server, models: rows.map(rowResult) };
       return { result, text: text.join("\n") };
@@ -98,7 +101,7 @@ function show(): Command {
     options: seatOptions(),
     example: "models show gpt-oss-120b",
     run: (options: Options, wanted: string) => {
-      const { seat } = placed(options);
+      const seat = seatShown(options);
       const recipe = chooseRecipe(seat.project, wanted);
       const row = rowOf(recipe, seat);
       const speeds = [...new Set([...row.fit.recipe.speeds, ...recipe.speeds])];
@@ -236,6 +239,20 @@ function placed(options: Options, wanted?: string) {
   const kind = meant?.is === "one" ? meant.model.kind : undefined;
   return { stack, seat: seatOf(stack, project, options.server, kind) };
 }
+
+/** The seat that a model is shown in: of the stack file, or without one of a bare machine. */
+function seatShown(options: Options): Seat {
+  const { file, machine } = options;
+  if (file !== undefined || askedStack(options) !== undefined || hasStackFile())
+    return placed(options).seat;
+  const { seat, told } = bareSeat(machine);
+  say(told);
+  return seat;
+}
+
+/** What comes behind the list: without a stack file that is written first. */
+const nextOf = (given: string): string =>
+  `${hasStackFile() || given.includes("--file") ? "" : "serving init and "}serving models use MODEL${given} --write`;
 
 /** The options of a seat as they were given, to be put behind another command. */
 const seatGiven = (options: Options): string =>

@@ -235,6 +235,19 @@ describe("a packed program in a folder of its own", () => {
     const planned = await serving(empty, ["plan", "--file", join(ROOT, "Pulumi.dgx.yaml")]);
     expect(planned).toMatchObject({ code: 0, stderr: "" });
     expect(readdirSync(empty)).toEqual([]);
+    const log = join(temporaryFolder("log-"), "server.log");
+    writeFileSync(log, "vllm: error: unrecognized arguments: serve org/model\n");
+    expect(await serving(empty, ["doctor", "--log", log])).toMatchObject({
+      code: 1,
+      stderr: "There is no stack file to compare with: the log's own settings were used.\n",
+    });
+    for (const args of [["models"], ["models", "show", "gpt-oss-120b"], ["completion", "bash"]])
+      expect(await serving(empty, args)).toMatchObject({ code: 0 });
+    expect(await serving(empty, ["candidates", "--", "plan", "--stack", ""])).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: "",
+    });
   });
 
   it("pins the tarball that it is given, since npm notes none of a global installation", async () => {

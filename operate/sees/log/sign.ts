@@ -72,6 +72,12 @@ export const READY = sign(["Application startup complete", "start gate: the head
 /** Everything that vLLM was started with, as it prints that. */
 export const STARTED_WITH = sign("non-default args: {", /non-default args: (\{.*\})/);
 
+/** The model, in the picture that vLLM draws at its start and where its engine begins. */
+export const STARTED_MODEL = sign(
+  ["  model ", "with config: model='"],
+  /[█▀▄] {2}model {1,6}(\S+)|with config: model='([^']+)'/,
+);
+
 /** How vLLM was started: its port shows which server of the stack file a log belongs to. */
 export const STARTED_WITH_PORT = sign("'port':", /'port': (\d+)/);
 
