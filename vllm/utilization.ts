@@ -1,3 +1,5 @@
+import { BYTES_PER_GIB } from "../units/memory";
+
 /**
  * Largest sum of `--gpu-memory-utilization` over all instances of a machine (specification,
  * "Limits").
@@ -76,6 +78,25 @@ export const downToHundredth = (utilization: number): number =>
 export const upToHundredth = (utilization: number): number =>
   Math.ceil(utilization * 100 - NOISE) / 100;
 
+/** The smallest share of a machine that has so many GiB, in steps of 0.01. */
+export const shareHolding = (gib: number, totalGiB: number): number =>
+  upToHundredth(gib / totalGiB);
+
+/** The largest share of a machine that takes at most so many GiB, in steps of 0.01; never below 0. */
+export const shareWithin = (gib: number, totalGiB: number): number =>
+  downToHundredth(gib / totalGiB);
+
+/**
+ * The largest KV cache of fixed size in so many GiB, in bytes; `undefined` where it would hold less
+ * than the server needs.
+ *
+ * @param leastBytes what the server needs, where that is known
+ */
+export function cacheWithin(gib: number, leastBytes = 1): number | undefined {
+  const bytes = Math.floor(gib * BYTES_PER_GIB);
+  return bytes >= leastBytes ? bytes : undefined;
+}
+
 /** What decides how much of a machine's memory one inference server takes. */
 export interface MemoryDemand {
   readonly utilization: number;
@@ -111,4 +132,4 @@ export const takesItsShare = ({ kvCacheGiB, hostGiB = 0 }: MemoryDemand): boolea
  * share, unless it takes memory beside it.
  */
 export const shareToDeclare = (demand: MemoryDemand, totalGiB: number): number =>
-  takesItsShare(demand) ? demand.utilization : upToHundredth(takenGiB(demand, totalGiB) / totalGiB);
+  takesItsShare(demand) ? demand.utilization : shareHolding(takenGiB(demand, totalGiB), totalGiB);

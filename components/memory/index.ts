@@ -1,9 +1,16 @@
 /** The door of memory: the ledger, the KV cache's room, and what a start's figures mean. */
+export {
+  adviseCache,
+  adviseShare,
+  type StartNeeds,
+  shareRoom,
+  sureShare,
+} from "./advice";
+export { computedShare } from "./computedShare";
 export { gibRange, kvFacts, timesRange } from "./kvFacts";
 export { leastBeforeKv, neededBeforeKv, ownSpeeds } from "./kvRoom";
 export { leftGiB, partsBeyondShares, takenBy } from "./ledger";
 export { totalFinding } from "./machineMemory";
 export { judgeStart } from "./measurement/verdict";
-export { type ServerKv, startVerdictOf, sureOutsideGiB, usualOutsideGiB } from "./serverKv";
-export { type StartNeeds, shareForRequests } from "./startNeeds";
+export { type ServerKv, startVerdictOf } from "./serverKv";
 export { weightsInBand } from "./weightBands";

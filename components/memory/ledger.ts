@@ -4,6 +4,7 @@ import {
   AGGREGATE_LIMIT,
   downToHundredth,
   type MemoryDemand,
+  shareWithin,
   sumOfUtilizations,
   TEN_THOUSAND,
   takenGiB,
@@ -237,7 +238,7 @@ function withFloor(
  * to 0.01 GiB, as the sum is.
  */
 function largestWithin(freeGiB: number, totalGiB: number): number {
-  const share = downToHundredth(freeGiB / totalGiB);
+  const share = shareWithin(freeGiB, totalGiB);
   const next = downToHundredth(share + 0.01);
   return hundredths(next * totalGiB) <= hundredths(freeGiB) ? next : share;
 }

@@ -1,5 +1,6 @@
 import { objectOr } from "../../faults/json";
 import { counted, listOf } from "../../faults/quoting";
+import { BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import { isOn, readServerArguments } from "../../vllm/argv/serverArguments";
 import { AGGREGATE_LIMIT, upToHundredth, utilizationText } from "../../vllm/utilization";
@@ -10,12 +11,13 @@ import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { togetherNotes } from "../together/together";
 import { adapterSlots } from "./adapterSlots";
+import { shareAroundCache, sureShare } from "./advice";
 import { gibRange, roomText, timesRange } from "./kvFacts";
 import { changedSince, isMeasured } from "./kvRoom";
 import { fitsMachine } from "./ledger";
 import type { KnownServer, MachineMemory } from "./machineMemory";
 import { type ServerKv, type ServerKvResult, startVerdictOf, windowGiBOf } from "./serverKv";
-import { sureShare } from "./startNeeds";
+import { type Advised, advisedFor } from "./startNeeds";
 
 /**
  * What was available at most after a boot of somebody's DGX Spark, in GiB, where 0.87 needed caches to be dropped
@@ -50,7 +52,8 @@ export function memoryWarnings(
 ): Warning[] {
   const warnings: Warning[] = [];
   const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });
-  for (const { settings, model, plan, kv: result } of servers) {
+  for (const server of servers) {
+    const { settings, model, plan, kv: result } = server;
     const { key, container } = plan;
     const ofServer: Warn = (code, message) => warn(code, `${key}: ${message}`);
     const { gpuMemoryUtilization: share, measured } = settings;
@@ -78,11 +81,9 @@ export function memoryWarnings(
       );
     for (const note of result.notes) ofServer(result.kv === null ? "kv-unknown" : "kv-note", note);
     if (result.kv === null) continue;
-    const limits = {
-      totalGiB: machine.totalGiB,
-      largest: ledger.largestUtilizationThatFits[container.name] ?? 0,
-    };
-    roomWarnings(settings, result.kv, limits, ofServer);
+    const { totalGiB } = machine;
+    const advised = () => advisedFor(server, result, ledger);
+    roomWarnings(settings, result.kv, { totalGiB, advised }, ofServer);
   }
   const { instanceA } = machine;
   if (
@@ -175,34 +176,34 @@ function windowRaised(
     : undefined;
 }
 
-/** The machine's memory, and the largest share of it that the ledger leaves to a server. */
-interface Limits {
+/** The machine's memory, and the share of it to advise for a server. */
+interface Shares {
   readonly totalGiB: number;
-  readonly largest: number;
+  readonly advised: () => Advised;
 }
 
 function roomWarnings(
   server: InferenceServerSettings,
   kv: ServerKv,
-  { totalGiB, largest }: Limits,
+  { totalGiB, advised }: Shares,
   warn: Warn,
 ): void {
   const { room, atBest, maxModelLen, maxConcurrency, agents, start } = kv;
   const window = thousands(maxModelLen);
   const needed = neededRoom(kv);
-  const remedy = cure(server, totalGiB, kv, largest);
+  const remedy = () => cure(server, kv, { totalGiB, advised });
   const asked = `Room for the KV cache: ${roomText(room)}. One request of ${window} tokens needs ${needed}`;
   const verdict = startVerdictOf(kv);
   const since = start === undefined ? "" : `, since ${start.why}`;
   if (verdict === "cannot start")
     warn(
       "kv-no-room",
-      `${asked}: the server would not start${atBest.fits ? since : ""}. ${remedy}`,
+      `${asked}: the server would not start${atBest.fits ? since : ""}. ${remedy()}`,
     );
   else if (verdict === "may start")
     warn(
       "kv-room",
-      `${asked}: the server may not start${kv.fits ? since : ""}. Start it and record what it measures (\`serving verify --only memory --record\`). ${remedy}`,
+      `${asked}: the server may not start${kv.fits ? since : ""}. Start it and record what it measures (\`serving verify --only memory --record\`). ${remedy()}`,
     );
   else if (maxConcurrency < server.maxNumSeqs) {
     const each = agents.map(({ atOnce, promptTokens, maxTokens }) => {
@@ -219,7 +220,7 @@ function roomWarnings(
     if (taken > budget)
       warn(
         "kv-memory-beyond-budget",
-        `\`kvCacheMemoryBytes\` and the memory outside the KV cache are at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB of \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization}. The plan counts the real amount, but vLLM's check at the start only asks for the share. Set \`gpuMemoryUtilization\` to ${upToHundredth(taken / totalGiB).toFixed(2)}.`,
+        `\`kvCacheMemoryBytes\` and the memory outside the KV cache are at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB of \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization}. The plan counts the real amount, but vLLM's check at the start only asks for the share. ${aroundCache(kv, { totalGiB, advised })}`,
       );
   }
 }
@@ -250,29 +251,46 @@ function reuseTooLow({ agentReuse, vllmVersion }: ServerKv): string | undefined 
  * Says what gives one whole window its room even in the worst known case, and whether the machine
  * has that much.
  */
-function cure(
-  server: InferenceServerSettings,
-  totalGiB: number,
-  kv: ServerKv,
-  largest: number,
-): string {
-  const one = kv.bytesPerRequest + kv.bytesPerBlock;
+function cure(server: InferenceServerSettings, kv: ServerKv, shares: Shares): string {
   const shorter =
     kv.largestMaxModelLen && kv.largestMaxModelLen < kv.maxModelLen
       ? ` A \`maxModelLen\` of at most ${kv.largestMaxModelLen} fits without that change.`
       : "";
-  if (server.kvCacheMemoryBytes !== undefined)
-    return `Set \`kvCacheMemoryBytes\` to ${one} or more.${shorter}`;
-  const share = sureShare(kv, totalGiB);
+  const { kvCacheMemoryBytes: bytes } = server;
+  if (bytes !== undefined && windowGiBOf(kv) <= bytes / BYTES_PER_GIB)
+    return aroundCache(kv, shares);
+  if (bytes !== undefined) {
+    const { cacheBytes } = shares.advised();
+    return cacheBytes === undefined
+      ? `No \`kvCacheMemoryBytes\` that holds one request fits into its share and this machine.${shorter}`
+      : `Set \`kvCacheMemoryBytes\` to ${cacheBytes} or more.${shorter}`;
+  }
+  return `${largerShare(server.gpuMemoryUtilization, kv, shares)}${shorter}`;
+}
+
+/** The share that covers a cache of fixed size with what lies beside it, where it is left. */
+function aroundCache(kv: ServerKv, { totalGiB, advised }: Shares): string {
+  const share = shareAroundCache(kv, totalGiB);
+  const { most } = advised();
+  return share <= most
+    ? `Set \`gpuMemoryUtilization\` to ${share.toFixed(2)}.`
+    : `A \`gpuMemoryUtilization\` of ${share.toFixed(2)} would cover both, but at most ${most.toFixed(2)} fits on this machine: lower \`kvCacheMemoryBytes\`.`;
+}
+
+/** The share that surely holds one window; where so much isn't left, the one that may hold it. */
+function largerShare(now: number, kv: ServerKv, { totalGiB, advised }: Shares): string {
+  const sure = sureShare(kv, totalGiB);
+  const { value, most, fits } = advised();
   const inAnyCase =
     kv.room.basis === "estimated"
       ? "holds one request even with the most that any start is known to have taken"
       : "holds one request for certain";
   const wanted =
-    share > AGGREGATE_LIMIT
+    sure > AGGREGATE_LIMIT
       ? `No \`gpuMemoryUtilization\` up to ${AGGREGATE_LIMIT} ${inAnyCase}`
-      : `A \`gpuMemoryUtilization\` of ${share.toFixed(2)} ${inAnyCase}`;
-  return share <= largest
-    ? `${wanted}.${shorter}`
-    : `${wanted}, but at most ${largest.toFixed(2)} fits on this machine.${shorter}`;
+      : `A \`gpuMemoryUtilization\` of ${sure.toFixed(2)} ${inAnyCase}`;
+  if (sure <= most) return `${wanted}.`;
+  const floor = most < fits ? " and leaves the memory floor (`memoryFloorGiB`)" : "";
+  const less = value > now ? ` From ${value.toFixed(2)} on it may start.` : "";
+  return `${wanted}, but at most ${most.toFixed(2)} fits on this machine${floor}.${less}`;
 }

@@ -225,6 +225,7 @@ function startOf(
     ...defined({
       cacheGiB: kvCacheMemoryBytes && kvCacheMemoryBytes / BYTES_PER_GIB,
       measured,
+      heldGiB: here?.taken,
     }),
   };
   const sureGiB = hundredths(here?.charged ?? weighed.most.gib);

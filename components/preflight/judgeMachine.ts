@@ -1,10 +1,10 @@
 import { deviceText } from "../../machines/devices/devices";
 import type { DockerFacts } from "../../machines/docker/engine";
-import { downToHundredth, takenGiB, takesItsShare } from "../../vllm/utilization";
+import { shareWithin, takenGiB, takesItsShare } from "../../vllm/utilization";
 import { explained, isCertain } from "../fetch/causes";
 import { roomProblem } from "../fetch/needs";
+import { adviseShare, shareRoom } from "../memory/advice";
 import { totalFinding } from "../memory/machineMemory";
-import { leastToStart } from "../memory/startNeeds";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { newKey } from "../planned/networkKey";
 import { knownTroubles } from "../supply/kernel";
@@ -183,11 +183,14 @@ function memoryFindings(
   if (freeGiB < wanted) {
     const names = asked.map(({ server }) => server.container.name).join(", ");
     const [lower] = asked.flatMap(({ server: { key, container }, demand }) => {
-      const share = downToHundredth((freeGiB - wanted) / totalGiB + demand.utilization);
-      const { [container.name]: needs = {} } = machine.starts;
-      const needed = leastToStart(needs, machine.kv[container.name], totalGiB);
-      const starts = share > 0 && share >= needed;
-      return takesItsShare(demand) && starts ? [{ key, name: container.name, share }] : [];
+      const { name } = container;
+      const room = shareRoom(machine, name);
+      if (room === undefined || !takesItsShare(demand)) return [];
+      // No more than the machine has free now, and no more than its plan leaves.
+      const free = shareWithin(freeGiB - wanted + demand.utilization * totalGiB, totalGiB);
+      const most = Math.min(free, room.byAggregate);
+      const { value: share } = adviseShare({ ...room, byAggregate: most }, demand.utilization);
+      return share > 0 ? [{ key, name, share }] : [];
     });
     const remedy =
       lower === undefined

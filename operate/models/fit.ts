@@ -1,7 +1,13 @@
 import type { Recipe } from "../../components/catalogue";
 import { readEvidence } from "../../components/evidence";
 import { declaredResources } from "../../components/machine";
-import { type ServerKv, startVerdictOf, usualOutsideGiB } from "../../components/memory";
+import {
+  adviseShare,
+  computedShare,
+  type ServerKv,
+  shareRoom,
+  startVerdictOf,
+} from "../../components/memory";
 import { type Plan, plan } from "../../components/plan";
 import { isPooling, rankContainer } from "../../components/planned";
 import type { StackSettings } from "../../components/settings";
@@ -10,14 +16,18 @@ import { defined } from "../../faults/defined";
 import { putAt } from "../../faults/json";
 import { whyNoServer } from "../../machines/devices/devices";
 import { type Judged, judge } from "../../policies/judge";
-import { BYTES_PER_GIB } from "../../units/memory";
-import { AGGREGATE_LIMIT, upToHundredth, utilizationText } from "../../vllm/utilization";
+import { AGGREGATE_LIMIT, cacheWithin, utilizationText } from "../../vllm/utilization";
 import { isPinRule } from "../pin/judgeImage";
 import { clientChanges } from "./clientChanges";
-import { type ComputedShare, computedShare } from "./computedShare";
 import { neededImage } from "./neededImage";
 import { currentServer, declaredServer, machineOf, type Seat, UNCHOSEN_TAG } from "./seat";
-import { modelKeys, type ServerValue, serverValues, shareFor } from "./serverValues";
+import {
+  type ComputedShare,
+  modelKeys,
+  type ServerValue,
+  serverValues,
+  shareFor,
+} from "./serverValues";
 
 /** Whether a model can run in a seat, and with what. */
 export interface Fit {
@@ -103,14 +113,14 @@ export function fitModel(recipe: Recipe, given: Seat): Fit {
       : judgedFit(tried(Math.min(computed.needed, largest), { computed }), none, seat, largest);
   }
   if (largest <= 0) {
-    const least = leastShare(first, totalOf(seat));
+    const { least } = first;
     const words = { reasons: ["The machine has no memory left for it."] };
     // The others may hold more than all servers together may have.
     const others = first.aggregate - wanted;
     const left = Math.min(0, AGGREGATE_LIMIT - others);
     return { ...none, ...(least > 0 ? tooLittle(least, left, totalOf(seat)) : words) };
   }
-  const share = Math.min(wanted, largest);
+  const share = wanted <= largest ? wanted : Math.min(first.advised || largest, largest);
   let best = share === wanted ? first : tried(share);
   const jobs = best.shortGiB > 0 ? ONE_JOB : undefined;
   if (jobs !== undefined) best = tried(share, { jobs });
@@ -139,7 +149,7 @@ function judgedFit(best: Tried, none: Fit, seat: Seat, largest: number): Fit {
   const found = refusals(best.whole).filter(({ name }) => !(isUnread && isPinRule(name)));
   const refused = becauseOfModel(found, best, seat).map(({ message }) => message);
   const start = kv === null ? undefined : startVerdictOf(kv);
-  const cache = kv === null ? {} : cacheInBytes(kv, values, totalOf(seat));
+  const cache = kv === null ? {} : cacheInBytes({ ...best, kv }, totalOf(seat));
   if (refused.length === 0 && start !== "cannot start")
     return {
       ...{ ...none, kv, verdict: start === "starts" ? "yes" : "perhaps" },
@@ -150,7 +160,7 @@ function judgedFit(best: Tried, none: Fit, seat: Seat, largest: number): Fit {
         byShare: "why" in cache ? cache.why : undefined,
       }),
     };
-  const least = leastShare(best, totalOf(seat));
+  const { least } = best;
   return least <= largest
     ? { ...none, values, kv, reasons: refused }
     : { ...none, values, kv, ...tooLittle(least, largest, totalOf(seat)) };
@@ -161,16 +171,16 @@ function judgedFit(best: Tried, none: Fit, seat: Seat, largest: number): Fit {
  * leaves, so that the sum stays as it is. Nothing where that isn't known, or leaves no window.
  */
 function cacheInBytes(
-  { room, bytesPerRequest, bytesPerBlock }: ServerKv,
-  values: readonly ServerValue[],
+  { kv, needs, values }: Tried & { readonly kv: ServerKv },
   totalGiB: number,
 ): { readonly value: ServerValue } | { readonly why: string } | Record<string, never> {
   const share = Number(values.find(({ path }) => path[0] === "gpuMemoryUtilization")?.value);
-  const { takenGiB: taken } = room;
+  const { takenGiB: taken } = kv.room;
+  const { leastCacheBytes: least = kv.bytesPerRequest + kv.bytesPerBlock } = needs;
   if (taken === undefined) return {};
-  const bytes = Math.floor((share * totalGiB - taken) * BYTES_PER_GIB);
+  const bytes = cacheWithin(share * totalGiB - taken, least);
   const seen = `${taken.toFixed(2)} GiB were seen beside the cache of such a server, and its share is ${(share * totalGiB).toFixed(2)} GiB`;
-  if (bytes < bytesPerRequest + bytesPerBlock)
+  if (bytes === undefined)
     return { why: `No \`kvCacheMemoryBytes\` is written: ${seen}, which leaves no whole window.` };
   return { value: { path: ["kvCacheMemoryBytes"], value: bytes, why: `computed: ${seen}` } };
 }
@@ -315,20 +325,28 @@ function planned(values: readonly ServerValue[], seat: Seat) {
     seat.machine,
   ];
   const held = nodes.flatMap((node, index) => {
-    const ledger = whole.machines.find((each) => each.name === node)?.ledger;
-    return ledger === undefined ? [] : [{ ledger, container: rankContainer(name, index) }];
+    const machine = whole.machines.find((each) => each.name === node);
+    const rank = machine && shareRoom(machine, rankContainer(name, index));
+    return machine === undefined ? [] : [{ ledger: machine.ledger, rank }];
   });
-  const left = held.map(
-    ({ ledger, container }) => ledger.largestUtilizationThatFits[container] ?? 0,
+  const block = settings.machines[seat.machine]?.inferenceServers[seat.server];
+  const shares = held.map(({ rank }) =>
+    rank === undefined ? NO_SHARE : adviseShare(rank, block?.gpuMemoryUtilization ?? 0),
   );
-  const largest = Math.min(...left, seat.free ?? 1);
+  const largest = Math.min(...shares.map(({ fits }) => fits), seat.free ?? 1);
+  const advised = Math.min(...shares.map(({ value }) => value));
   const aggregate = Math.max(0, ...held.map(({ ledger }) => ledger.aggregateUtilization));
   const shortGiB = Math.max(...held.map(({ ledger }) => ledger.sumGiB - ledger.totalGiB));
-  const requests = settings.machines[seat.machine]?.inferenceServers[seat.server]?.maxNumSeqs ?? 1;
+  const requests = block?.maxNumSeqs ?? 1;
   const [kv, needs] = [own?.kv[name] ?? null, own?.starts[name] ?? {}];
-  return { whole, largest, aggregate, shortGiB, requests, kv, needs };
+  const room = own && shareRoom(own, name);
+  /** The least share with which it starts at best. */
+  const least = room?.needs.leastUtilization ?? 0;
+  return { whole, largest, advised, aggregate, shortGiB, requests, kv, needs, least };
 }
 type Planned = ReturnType<typeof planned>;
+
+const NO_SHARE = { fits: 0, value: 0 };
 
 /** What a plan of the KV cache rests on. */
 function evidenceOf(kv: ServerKv | null, isOwn: boolean): string {
@@ -344,11 +362,5 @@ function evidenceOf(kv: ServerKv | null, isOwn: boolean): string {
 /** Whether a shorter window may help. */
 const isCramped = ({ kv }: Planned): boolean =>
   kv !== null && !kv.atBest.fits && kv.room.highGiB > 0;
-
-/** The least share with which it starts at best. */
-function leastShare({ kv, needs }: Planned, totalGiB: number): number {
-  const best = kv === null ? 0 : usualOutsideGiB(kv) + kv.bytesPerRequest / BYTES_PER_GIB;
-  return Math.max(needs.leastUtilization ?? 0, upToHundredth(best / totalGiB));
-}
 
 const totalOf = ({ settings, machine }: Seat): number => machineOf(settings, machine).totalGiB;

@@ -12,16 +12,14 @@ import {
 import { operatorHome } from "../../components/evidence";
 import { readHubModel } from "../../components/fetch";
 import { familyOf } from "../../components/inference-server";
-import { sureOutsideGiB } from "../../components/memory";
+import { sureShare } from "../../components/memory";
 import { isPooling } from "../../components/planned";
 import { atLeast, vllmOf } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { objectOr } from "../../faults/json";
 import { homeOn, onMachine } from "../../machines/home";
 import { cachedModels, cacheOn, modelFolder } from "../../machines/hubCache";
-import { BYTES_PER_GIB } from "../../units/memory";
 import { engineData, newestEngineData, versionsWithModel } from "../../vllm/engineData";
-import { upToHundredth } from "../../vllm/utilization";
 import type { OneMachine } from "../stack/readStack";
 import { projectFolder } from "../stack/stackFile";
 import { fitModel } from "./fit";
@@ -228,6 +226,6 @@ function withShare(recipe: Recipe, seat: Seat): Recipe {
   const { kv } = fitModel(largest, seat);
   if (kv === null || isPooling(recipe.kind)) return largest;
   const totalGiB = seat.settings.machines[seat.machine]?.totalGiB ?? 0;
-  const needed = sureOutsideGiB(kv) + (WINDOWS * kv.bytesPerRequest) / BYTES_PER_GIB;
-  return { ...recipe, share: { alone: Math.min(LARGEST_SHARE, upToHundredth(needed / totalGiB)) } };
+  const needed = sureShare(kv, totalGiB, WINDOWS);
+  return { ...recipe, share: { alone: Math.min(LARGEST_SHARE, needed) } };
 }

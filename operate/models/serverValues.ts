@@ -3,7 +3,16 @@ import { familyParsers } from "../../components/inference-server";
 import { FLAGS, inferenceServer } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
-import type { ComputedShare } from "./computedShare";
+
+/** The share of a model that writes no text, as it was computed of what the model needs. */
+export interface ComputedShare {
+  /** It holds as many requests of the whole window as are served at once. */
+  readonly needed: number;
+  /** It holds one: with less the server doesn't start. */
+  readonly least: number;
+  /** What it was computed of; absent where it is the recipe's own. */
+  readonly why?: string;
+}
 
 /** One value of a server's block in the stack file, and why it is that. */
 export interface ServerValue {

@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
+import { adviseShare } from "../../components/memory";
 import { TYPE } from "../../components/planned";
 import { largestSet } from "../../components/together";
 import { defined } from "../../faults/defined";
 import { listOf } from "../../faults/quoting";
-import { BYTES_PER_GIB } from "../../units/memory";
 import { type ClaimedShare, demandOf, gpusNeeded, shareFrom } from "../../vllm/argv/memoryDemand";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
 import { figure, knownMap, list, map, UNKNOWN } from "../../vllm/argv/unknown";
 import {
   AGGREGATE_LIMIT,
+  cacheWithin,
   largestThatFits,
   type MemoryDemand,
   shareText,
@@ -18,7 +19,7 @@ import {
   tenThousandths,
   utilizationText,
 } from "../../vllm/utilization";
-import { advisedShare, shareToStart } from "../lib/advisedShare";
+import { shareToStart, warnedText } from "../lib/advisedShare";
 import { containerName, type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer, readDeclared, type ServerReading } from "../lib/inferenceServer";
 import {
@@ -183,29 +184,25 @@ function remedy(claim: KnownClaim, limit: number, sum: number, share?: LargestSh
   const { who: server, beyond, option = "--gpu-memory-utilization" } = claim;
   if (beyond !== undefined)
     return beyondRemedy(server, beyond, (sum - limit) / TEN_THOUSAND, share);
-  const byLimit = largestThatFits(limit, sum - claim.tenThousandths);
-  const bySum =
-    share && Number.isFinite(share.bySum) ? Math.round(share.bySum * TEN_THOUSAND) : byLimit;
-  const fits = Math.min(byLimit, bySum);
+  const byLimit = largestThatFits(limit, sum - claim.tenThousandths) / TEN_THOUSAND;
+  const bySum = share && Number.isFinite(share.bySum) ? share.bySum : byLimit;
+  const own = { name: server, needs: {}, ...share, bySum, byAggregate: byLimit };
+  const advised = adviseShare(own, claim.tenThousandths / TEN_THOUSAND);
+  const { value, most, fits } = advised;
   if (fits <= 0)
     return {
       text: `No share is left for ${server} beside the others.`,
     };
-  const least = tenThousandths(share?.needs.leastUtilization ?? 0);
-  if (least > fits)
+  if (value === 0)
     return {
-      text: `Only ${shareText(fits)} is left for ${server} beside the others, but it needs ${shareToStart(share?.needs)}: lower another server, or leave this one out.`,
+      text: `Only ${utilizationText(fits)} is left for ${server} beside the others, but it needs ${shareToStart(own.needs)}: lower another server, or leave this one out.`,
     };
-  const { most, value, warns } =
-    share === undefined ? { most: fits, value: fits, warns: "" } : advisedShare(share, fits);
   const why = most < fits ? "`memoryFloorGiB` must stay free" : "all memory must fit";
-  const both = most < byLimit ? ` (${shareText(byLimit)} by this limit alone, but ${why})` : "";
-  const more = value < most ? ` Up to ${shareText(most)} fits${both}.` : "";
-  const set = `Set ${option} of ${server} to ${shareText(value)} or less${value < most ? "" : both}.${more}${warns}`;
-  return {
-    text: set,
-    change: { server, setting: "gpuMemoryUtilization", value: value / TEN_THOUSAND },
-  };
+  const both =
+    most < byLimit ? ` (${utilizationText(byLimit)} by this limit alone, but ${why})` : "";
+  const more = value < most ? ` Up to ${utilizationText(most)} fits${both}.` : "";
+  const set = `Set ${option} of ${server} to ${utilizationText(value)} or less${value < most ? "" : both}.${more}${warnedText(own, advised)}`;
+  return { text: set, change: { server, setting: "gpuMemoryUtilization", value } };
 }
 
 /**
@@ -228,12 +225,10 @@ function beyondRemedy(
       ? ""
       : cacheTooSmall(share, kvCacheGiB - lessGiB);
   if (tooSmall !== "") return { text: `${tooSmall} Lower another server, or leave this one out.` };
-  if (lessGiB >= kvCacheGiB) return { text: `Remove --kv-cache-memory-bytes from ${who}.` };
+  const value = cacheWithin(kvCacheGiB - lessGiB);
+  if (value === undefined) return { text: `Remove --kv-cache-memory-bytes from ${who}.` };
   const lower = `Lower --kv-cache-memory-bytes of ${who} by ${lessGiB.toFixed(2)} GiB or more.`;
-  return {
-    text: lower,
-    change: { server: who, setting, value: Math.floor((kvCacheGiB - lessGiB) * BYTES_PER_GIB) },
-  };
+  return { text: lower, change: { server: who, setting, value } };
 }
 
 function claimText({ who, tenThousandths: share, byDefault, beyond }: KnownClaim): string {

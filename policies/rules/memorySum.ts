@@ -1,15 +1,14 @@
-import { partsBeyondShares } from "../../components/memory";
+import { adviseShare, partsBeyondShares } from "../../components/memory";
 import { OPERATING_SYSTEM, TYPE } from "../../components/planned";
 import { setsWith } from "../../components/together";
 import { figure, holdsUnknown, knownMap, list, map, UNKNOWN } from "../../vllm/argv/unknown";
 import {
   AGGREGATE_LIMIT,
   shareText,
-  TEN_THOUSAND,
   tenThousandths,
   utilizationText,
 } from "../../vllm/utilization";
-import { advisedShare, shareToStart } from "../lib/advisedShare";
+import { shareNow, shareToStart, warnedText } from "../lib/advisedShare";
 import { asksForGpus, type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
 import { cacheTooSmall, type LargestShare, largestShares } from "../lib/largestShares";
@@ -57,7 +56,6 @@ function judgedLines(machine: DeclaredResource): Found {
       machine,
       "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain values.",
     );
-  const pinned = pinnedOf(machine);
   const largest = largestShares(machine);
   const together = machinesIn(machine);
   const where = together === undefined ? "" : `${together} are one computer with one memory. `;
@@ -66,7 +64,7 @@ function judgedLines(machine: DeclaredResource): Found {
   const cure = largest
     .map((share) => {
       const others = certain.filter(({ name }) => name !== share.name);
-      return ` ${remedy(share, pinned, total - sum(others))}`;
+      return ` ${remedy({ machine, share }, total - sum(others))}`;
     })
     .join("");
   if (sum(certain) > total) {
@@ -74,7 +72,7 @@ function judgedLines(machine: DeclaredResource): Found {
       ({ name }) => name !== OPERATING_SYSTEM && !largest.some((server) => server.name === name),
     );
     const message = `${where}All lines together are ${gib(all)} of ${gib(total)}, ${gib(all - total)} too much${listed(lines)}${cure}${givesWay(others)}`;
-    return violation(machine, message, changeOf(largest));
+    return violation(machine, message, changeOf(machine, largest));
   }
   if (all <= total) return undefined;
   const defaults = spelled(lines.filter((line) => !line.certain));
@@ -103,8 +101,8 @@ function judgedSets(machine: DeclaredResource): Finding[] {
     });
     if (inSets.length > 0 && !tooMuch) return [];
     const [own] = largest.filter((each) => each.name === name);
-    const cure = own === undefined ? "" : ` ${remedy(own, pinnedOf(machine), left)}`;
-    const change = own && changeOf([own]);
+    const cure = own === undefined ? "" : ` ${remedy({ machine, share: own }, left)}`;
+    const change = own && changeOf(machine, [own]);
     if (tooMuch) {
       const message = `${name} is in a set of servers that doesn't fit: the machine has ${gib(left)} left beside what always runs.`;
       return violation(machine, message, change);
@@ -133,20 +131,29 @@ function linesOf(given: unknown): Line[] | undefined {
   return lines.every((line) => line !== undefined) ? lines : undefined;
 }
 
+/** A server whose share gives way, as the machine has it. */
+interface Giving {
+  readonly machine: DeclaredResource;
+  readonly share: LargestShare;
+}
+
+const advisedFor = ({ machine, share }: Giving) =>
+  adviseShare(share, shareNow(machine, share.name));
+
 /** What mends the memory of a server that has so many hundredths of a GiB beside everything else. */
-function remedy(share: LargestShare, pinned: readonly string[], free: number): string {
-  const { name, bySum, byAggregate, needs } = share;
-  const least = Math.min(bySum, byAggregate);
-  const { leastUtilization: needed = 0 } = needs;
-  const { most, value, warns } = advisedShare(share, tenThousandths(least));
-  const floor = most < tenThousandths(least) ? `, ${shareText(most)} with the memory floor` : "";
+function remedy(giving: Giving, free: number): string {
+  const { name, bySum, byAggregate, needs } = giving.share;
+  const advised = advisedFor(giving);
+  const { most, value, fits } = advised;
+  const floor = most < fits ? `, ${utilizationText(most)} with the memory floor` : "";
   const both = `${utilizationText(bySum)} by the sum, ${utilizationText(byAggregate)} by the aggregate limit${floor}`;
-  const set = value < most ? ` Set it to ${shareText(value)}.` : "";
-  if (least > 0 && least < needed)
-    return `At most ${utilizationText(least)} is left for ${name} (${both}), but it needs ${shareToStart(needs)}.`;
-  return least > 0
-    ? `The largest --gpu-memory-utilization that fits for ${name} is ${shareText(most)} (${both}).${set}${warns}`
-    : `No --gpu-memory-utilization fits for ${name} (${both})${pinned.includes(name) ? lowerCache(share, free) : "."}`;
+  const set = value < most ? ` Set it to ${utilizationText(value)}.` : "";
+  if (fits > 0 && value === 0)
+    return `At most ${utilizationText(fits)} is left for ${name} (${both}), but it needs ${shareToStart(needs)}.`;
+  const pinned = pinnedOf(giving.machine).includes(name);
+  return fits > 0
+    ? `The largest --gpu-memory-utilization that fits for ${name} is ${utilizationText(most)} (${both}).${set}${warnedText(giving.share, advised)}`
+    : `No --gpu-memory-utilization fits for ${name} (${both})${pinned ? lowerCache(giving.share, free) : "."}`;
 }
 
 /** Behind what doesn't fit: its KV cache of fixed size is lowered, if it then holds one window. */
@@ -164,13 +171,10 @@ function leftOut(lines: readonly Line[]): string {
 }
 
 /** The first share that can be lowered to what fits. */
-function changeOf(largest: readonly LargestShare[]): Change | undefined {
+function changeOf(machine: DeclaredResource, largest: readonly LargestShare[]): Change | undefined {
   return largest.flatMap((share) => {
-    const { name: server, bySum, byAggregate, needs } = share;
-    const fits = tenThousandths(Math.min(bySum, byAggregate));
-    const value = advisedShare(share, fits).value / TEN_THOUSAND;
-    const works = value > 0 && value >= (needs.leastUtilization ?? 0);
-    return works ? [{ server, setting: "gpuMemoryUtilization", value }] : [];
+    const { value } = advisedFor({ machine, share });
+    return value > 0 ? [{ server: share.name, setting: "gpuMemoryUtilization", value }] : [];
   })[0];
 }
 

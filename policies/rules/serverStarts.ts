@@ -1,5 +1,5 @@
+import { adviseCache, adviseShare } from "../../components/memory";
 import { TYPE } from "../../components/planned";
-import { BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import { demandOf, numberIn } from "../../vllm/argv/memoryDemand";
 import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
@@ -90,7 +90,7 @@ function faults(
   const budget = utilization * totalGiB;
   const given = `--gpu-memory-utilization ${utilizationText(utilization)} gives it ${budget.toFixed(2)} of ${totalGiB} GiB`;
   const found: Fault[] = [];
-  const { text: more, value: least } = moreShare(share);
+  const { text: more, value: least } = moreShare(share, utilization);
   if (kvCacheGiB === undefined && weightsGiB > budget)
     found.push({
       message: `its weights take ${weightsGiB.toFixed(2)} GiB once loaded, but ${given}. ${more}`,
@@ -98,7 +98,8 @@ function faults(
       value: least,
     });
   else if (windowGiB > (kvCacheGiB ?? budget - outsideGiB)) {
-    const larger = largerCache(share, budget, totalGiB);
+    const fits = Math.min(share.bySum, share.byAggregate);
+    const larger = adviseCache(share.needs, { totalGiB, budgetGiB: budget, fits });
     const cache = larger === undefined ? "" : ` Set \`kvCacheMemoryBytes: ${larger}\` or more.`;
     const room =
       kvCacheGiB === undefined
@@ -129,48 +130,28 @@ function faults(
   return found;
 }
 
-/**
- * The bytes of a cache of fixed size that hold one window; `undefined` where the share, which has to
- * be larger than the cache, or the machine's memory leaves no room for them.
- */
-function largerCache(
-  { bySum, byAggregate, needs }: LargestShare,
-  budgetGiB: number,
-  totalGiB: number,
-): number | undefined {
-  const { leastCacheBytes, outsideGiB = 0 } = needs;
-  if (leastCacheBytes === undefined) return undefined;
-  const gib = leastCacheBytes / BYTES_PER_GIB;
-  const fits = outsideGiB + gib <= Math.min(bySum, byAggregate) * totalGiB;
-  return gib < budgetGiB && fits ? leastCacheBytes : undefined;
-}
-
 /** A larger share, where one that suffices is left. */
-function moreShare({ bySum, byAggregate, keepingFloor, needs }: LargestShare): {
-  readonly text: string;
-  readonly value?: number;
-} {
-  const largest = Math.min(bySum, byAggregate);
-  const { leastUtilization: least = 1, sureUtilization: sure = least } = needs;
-  const most = Math.min(largest, keepingFloor ?? largest);
-  const value = sure <= most ? Math.max(least, sure) : least;
-  const floor = most < largest ? " and leaves the memory floor" : "";
-  if (value > most && value <= largest)
+function moreShare(
+  share: LargestShare,
+  now: number,
+): { readonly text: string; readonly value?: number } {
+  const { leastUtilization = 1 } = share.needs;
+  const needs = { ...share.needs, leastUtilization };
+  const { value, least, most, fits, warns } = adviseShare({ ...share, needs }, now);
+  if (value === 0)
     return {
-      text: `Set \`gpuMemoryUtilization: ${value}\` (at most ${largest} fits). No share with which it starts leaves the memory floor (\`memoryFloorGiB\`), so the plan warns.`,
+      text: `It needs ${shareToStart(needs)}, but at most ${Math.max(0, fits)} is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
+    };
+  const set = `Set \`gpuMemoryUtilization: ${value}\``;
+  if (warns === "floor")
+    return {
+      text: `${set} (at most ${fits} fits). No share with which it starts leaves the memory floor (\`memoryFloorGiB\`), so the plan warns.`,
       value,
     };
-  if (value > least)
-    return {
-      text: `Set \`gpuMemoryUtilization: ${value}\` to be sure that it starts: it needs at least ${least}, and at most ${most} fits${floor}.`,
-      value,
-    };
-  return value <= largest
-    ? {
-        text: `Set \`gpuMemoryUtilization: ${value}\` or more (at most ${most} fits${floor}).`,
-        value,
-      }
-    : {
-        text: `It needs ${shareToStart({ ...needs, leastUtilization: least })}, but at most ${Math.max(0, largest)} is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
-      };
+  const floor = most < fits ? " and leaves the memory floor" : "";
+  const text =
+    value > least
+      ? `${set} to be sure that it starts: it needs at least ${least}, and at most ${most} fits${floor}.`
+      : `${set} or more (at most ${most} fits${floor}).`;
+  return { text, value };
 }

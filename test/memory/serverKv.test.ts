@@ -119,7 +119,11 @@ describe("room for the KV cache", () => {
     const { kv, said } = planned({ kvCacheMemoryBytes: 6 * 2 ** 30 });
     expect(kv?.room).toMatchObject({ basis: "setting", lowGiB: 6, highGiB: 6 });
     expect(said.join("\n")).toContain("are at least 55.79 GiB, more than the 54.73 GiB");
-    expect(said.join("\n")).toContain("Set `gpuMemoryUtilization` to 0.46.");
+    expect(said.join("\n")).toContain(
+      "A `gpuMemoryUtilization` of 0.47 would cover both, but at most 0.45 fits on this machine: lower `kvCacheMemoryBytes`.",
+    );
+    const alone = planned({ kvCacheMemoryBytes: 6 * 2 ** 30 }, MODEL, { instanceA: "none" }).said;
+    expect(alone.join("\n")).toContain("Set `gpuMemoryUtilization` to 0.47.");
   });
 
   it("grows with the utilization and never turns blocks or concurrency negative", () => {
@@ -194,7 +198,7 @@ describe("what a plan says of the KV cache", () => {
       /No `gpuMemoryUtilization` up to 0\.9 holds one request even with .*, but at most 0\.\d+ fits on this machine\.$/,
     );
     expect(said({ kvCacheMemoryBytes: 2 ** 30 })).toMatch(
-      /Set `kvCacheMemoryBytes` to 2854584320 or more\. A `maxModelLen` of at most \d+ fits without that change\.$/,
+      /Set `kvCacheMemoryBytes` to 2940495463 or more\. A `maxModelLen` of at most \d+ fits without that change\.$/,
     );
     const share = (gpuMemoryUtilization: number) => planned({ gpuMemoryUtilization }).kv?.fits;
     expect([share(0.44), share(0.43)]).toEqual([true, false]);

@@ -4,7 +4,7 @@ import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
 import { loadStackFile } from "../../components/settings/load";
 import { judge } from "../../policies/judge";
-import { advisedShare, shareToStart } from "../../policies/lib/advisedShare";
+import { shareToStart, warnedText } from "../../policies/lib/advisedShare";
 import { serverInput, stack } from "../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../fixtures/services";
 
@@ -123,55 +123,30 @@ describe("the share that a refusal advises", () => {
   });
 });
 
-describe("the share that is advised", () => {
+describe("what a finding says of an advised share", () => {
   const CAUTION = "Above 0.80 for all servers the plan warns";
-  const NO_FLOOR =
-    " No share with which b starts leaves the memory floor (`memoryFloorGiB`), so the plan warns.";
+  const advised = { value: 0.5, least: 0.1, most: 0.5, fits: 0.5 };
+  const share = { name: "b", bySum: 0.9, byAggregate: 0.9 };
 
   it.each([
-    ["all that fits", {}, {}, 0.5, [0.5, 0.5, ""]],
-    ["no more than leaves the floor", {}, { keepingFloor: 0.4 }, 0.5, [0.4, 0.4, ""]],
-    ["the least that leaves it", {}, { keepingFloor: 0.0001 }, 0.5, [0.0001, 0.0001, ""]],
-    ["all, where nothing leaves the floor", {}, { keepingFloor: 0 }, 0.5, [0.5, 0.5, NO_FLOOR]],
+    ["nothing", {}, {}, ""],
+    ["caution", {}, {}, ""],
+    ["nothing", {}, { value: 0.3 }, ` ${CAUTION}.`],
+    ["caution", { leastUtilization: 0.1 }, {}, ` ${CAUTION}.`],
     [
-      "all, where it doesn't start with what leaves the floor",
-      { leastUtilization: 0.45 },
-      { keepingFloor: 0.4 },
-      0.5,
-      [0.5, 0.5, NO_FLOOR],
-    ],
-    ["all, where it doesn't start with that", { leastUtilization: 0.6 }, {}, 0.5, [0.5, 0.5, ""]],
-    ["the calm one below", { unwarnedUtilization: 0.3 }, {}, 0.5, [0.5, 0.3, ` ${CAUTION}.`]],
-    [
-      "a calm one of the least",
-      { unwarnedUtilization: 0.0001 },
-      {},
-      0.5,
-      [0.5, 0.0001, ` ${CAUTION}.`],
-    ],
-    ["the calm one that is all", { unwarnedUtilization: 0.5 }, {}, 0.5, [0.5, 0.5, ""]],
-    ["the last that isn't warned about", { leastUtilization: 0.1 }, {}, 0.8, [0.8, 0.8, ""]],
-    [
-      "one that is warned about, though less may do",
+      "caution",
       { leastUtilization: 0.1, windowGiB: 1 },
       {},
-      0.8001,
-      [0.8001, 0.8001, ` ${CAUTION}, but with less b may not start.`],
+      ` ${CAUTION}, but with less b may not start.`,
     ],
     [
-      "one that is warned about, where nobody knows how little does",
-      { leastUtilization: 0.1 },
+      "floor",
       {},
-      0.8001,
-      [0.8001, 0.8001, ` ${CAUTION}.`],
+      {},
+      " No share with which b starts leaves the memory floor (`memoryFloorGiB`), so the plan warns.",
     ],
-  ] as const)("is %s", (_, needs, floor, fits, [most, value, warns]) => {
-    const share = { name: "b", bySum: 0.9, byAggregate: 0.9, needs, ...floor };
-    expect(advisedShare(share, Math.round(fits * 10_000))).toEqual({
-      most: Math.round(most * 10_000),
-      value: Math.round(value * 10_000),
-      warns,
-    });
+  ] as const)("of %s, %o, %o is %j", (warns, needs, less, words) => {
+    expect(warnedText({ ...share, needs }, { ...advised, ...less, warns })).toBe(words);
   });
 
   it.each([

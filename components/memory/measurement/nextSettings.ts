@@ -1,6 +1,7 @@
 import { BYTES_PER_GIB } from "../../../units/memory";
-import { downToHundredth, upToHundredth } from "../../../vllm/utilization";
+import { cacheWithin, shareHolding, shareWithin } from "../../../vllm/utilization";
 import { type EngineLog, type EngineRefusal, longestRequest } from "../../kv";
+import { leastCacheBytes, shareForWindows } from "../advice";
 import type { ServerKv } from "../serverKv";
 import { outsideKvGiB, type StartedServer } from "./record";
 
@@ -47,8 +48,7 @@ function roomFor(
   outsideGiB: number,
 ): NextSetting[] {
   const { gpuMemoryUtilization: now, largestUtilization: largest, totalGiB } = server;
-  const wanted = outsideGiB + (windows * kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB;
-  const share = upToHundredth(wanted / totalGiB);
+  const share = shareForWindows(kv, windows, { outsideGiB, totalGiB });
   if (share <= now) return [];
   if (share <= largest)
     return [{ setting: "gpuMemoryUtilization", value: share, why: `holds ${held}` }];
@@ -83,9 +83,13 @@ function fixedCache(
   server: StartedServer,
   outsideGiB: number,
 ): NextSetting[] {
-  const bytes = log.kvCacheMemoryBytes ?? Math.floor((log.availableKvGiB ?? 0) * BYTES_PER_GIB);
-  if (bytes < kv.bytesPerRequest + kv.bytesPerBlock) return [];
-  const share = upToHundredth((outsideGiB + bytes / BYTES_PER_GIB) / server.totalGiB);
+  const { gpuMemoryUtilization: now, largestUtilization, totalGiB } = server;
+  const beside = log.takenGiB ?? outsideGiB;
+  const left = Math.max(now, largestUtilization) * totalGiB - beside;
+  const seen = log.kvCacheMemoryBytes ?? Math.floor((log.availableKvGiB ?? 0) * BYTES_PER_GIB);
+  const bytes = cacheWithin(Math.min(seen / BYTES_PER_GIB, left), leastCacheBytes(kv));
+  if (bytes === undefined) return [];
+  const share = shareHolding(beside + bytes / BYTES_PER_GIB, totalGiB);
   return [
     {
       setting: "kvCacheMemoryBytes",
@@ -104,7 +108,7 @@ function afterRefusal(
   switch (refusal.kind) {
     case "admission": {
       const { freeGiB, totalGiB } = refusal;
-      const value = downToHundredth((freeGiB - PRINTED_TO_GIB) / (totalGiB + PRINTED_TO_GIB));
+      const value = shareWithin(freeGiB - PRINTED_TO_GIB, totalGiB + PRINTED_TO_GIB);
       if (value <= 0) return [];
       const why = `${freeGiB} GiB was available when it started`;
       return [{ setting: "gpuMemoryUtilization", value, why }];

@@ -19,6 +19,8 @@ export interface StartFigures {
   readonly cacheGiB?: number;
   /** What it took here outside its cache, with the day. */
   readonly measured?: { readonly gib: number; readonly at: string };
+  /** What it held here outside its cache while it served. */
+  readonly heldGiB?: number;
 }
 
 const gib = (amount: number): string => `${amount.toFixed(2)} GiB`;
@@ -59,10 +61,10 @@ function byArithmetic(figures: StartFigures, { leastBesideGiB }: Weighed): strin
 
 /** The verdict on a cache of fixed size: what lies beside it must stay within the share. */
 function ofFixedCache(
-  { budgetGiB, cacheGiB, measured }: StartFigures & { readonly cacheGiB: number },
+  { budgetGiB, cacheGiB, measured, heldGiB }: StartFigures & { readonly cacheGiB: number },
   { takenGiB, chargedGiB }: Weighed,
 ): StartVerdict {
-  const most = takenGiB ?? measured?.gib ?? chargedGiB.high;
+  const most = heldGiB ?? takenGiB ?? measured?.gib ?? chargedGiB.high;
   const sum = `${gib(most)} outside its cache and ${gib(cacheGiB)} of cache`;
   return most + cacheGiB <= budgetGiB
     ? { verdict: "starts", why: `${sum} are within its share of ${gib(budgetGiB)}` }

@@ -1,10 +1,10 @@
 import type { Recipe } from "../../../components/catalogue";
 import { readModels } from "../../../components/evidence";
+import { computedShare } from "../../../components/memory";
 import { isPooling } from "../../../components/planned";
 import { defined } from "../../../faults/defined";
 import { objectOr } from "../../../faults/json";
 import { VLLM_DEFAULT_UTILIZATION } from "../../../vllm/utilization";
-import { computedShare } from "../../models/computedShare";
 import { type ServerValue, serverValues } from "../../models/serverValues";
 import type { HostFacts } from "../../sees/computer/facts";
 import { draft } from "../draft";

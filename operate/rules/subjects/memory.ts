@@ -1,4 +1,4 @@
-import { weightsInBand } from "../../../components/memory";
+import { adviseShare, shareRoom, weightsInBand } from "../../../components/memory";
 import { downToHundredth } from "../../../vllm/utilization";
 import { gateLine } from "../../sees/gateLines";
 import { OPENS, READY, type Sign, STARTED_WITH_BATCH, sign, startSign } from "../../sees/log/sign";
@@ -46,12 +46,13 @@ const EXHAUSTED_SHARE = 0.02;
 const CHECK_NEIGHBOURS =
   "grep -E 'MemTotal|MemAvailable|SwapFree' /proc/meminfo; ps -eo pid,rss,args --sort=-rss | head -n 8";
 
-/** A lower share if the server keeps one, else words. */
-export function lowerShare(picture: Picture, { container, set, settings }: Server) {
+/** A lower share if the server keeps one with which it starts, else words. */
+export function lowerShare({ stack }: Picture, { container, set, settings }: Server) {
   const now = settings?.gpuMemoryUtilization ?? 0;
-  const largest = picture.stack?.plan.ledger.largestUtilizationThatFits[container] ?? now;
-  const value = downToHundredth(Math.min(now - STEP_DOWN, largest));
-  return value > 0
+  const room = stack && shareRoom(stack.plan, container);
+  const { most, least } = room ? adviseShare(room, now) : { most: now, least: 0 };
+  const value = downToHundredth(Math.min(now - STEP_DOWN, most));
+  return value > 0 && value >= least
     ? { edits: [set(["gpuMemoryUtilization"], value)], command: APPLY }
     : {
         advice: "Lower `gpuMemoryUtilization`, so that the machine keeps memory of its own.",

@@ -1,6 +1,6 @@
-import { neededBeforeKv } from "../../../components/memory";
+import { adviseShare, neededBeforeKv, shareRoom } from "../../../components/memory";
 import { BYTES_PER_GIB } from "../../../units/memory";
-import { downToHundredth } from "../../../vllm/utilization";
+import { downToHundredth, shareHolding, shareWithin } from "../../../vllm/utilization";
 import type { Hit } from "../../sees/log/scanLog";
 import { STARTED_WITH_UTILIZATION, sign, startSign } from "../../sees/log/sign";
 import { numberOf, type Picture, ranWith, type Server, type Sighting } from "../picture";
@@ -33,22 +33,36 @@ const AVAILABLE = sign("Available KV cache memory:", /Available KV cache memory:
 /** Room that is asked for where it isn't known what a request of the whole window takes, in GiB. */
 const SOME_ROOM_GIB = 4;
 
-/**
- * The smallest utilization that gives the cache `missing` GiB more, if the machine has it. Rounded
- * up to 0.01, and never above what the plan's ledger leaves beside everything else.
- */
-function raised(
-  picture: Picture,
-  server: Server,
-  now: number | undefined,
-  missing: number,
-): number | undefined {
-  const ledger = picture.stack?.plan.ledger;
-  if (ledger === undefined || now === undefined) return undefined;
-  const wanted = Math.ceil(Math.round((now + missing / ledger.totalGiB) * 10_000) / 100) / 100;
-  const largest = ledger.largestUtilizationThatFits[server.container] ?? 0;
-  return wanted <= largest ? wanted : undefined;
+/** What a server started with, and what its cache lacked then. */
+interface Lack {
+  readonly now: number | undefined;
+  readonly missingGiB: number;
 }
+
+/**
+ * A share that gives the cache what it lacked by its log, and with which the plan says that the
+ * server starts; `undefined` where the plan's ledger doesn't leave so much beside everything else.
+ */
+function raised({ stack }: Picture, server: Server, { now, missingGiB }: Lack): number | undefined {
+  const room = stack && shareRoom(stack.plan, server.container);
+  const { totalGiB = 0 } = stack?.plan.ledger ?? {};
+  if (room === undefined || now === undefined) return undefined;
+  const wanted = shareHolding(now * totalGiB + missingGiB, totalGiB);
+  const { value, fits } = adviseShare(atLeast(room, wanted), now);
+  return value >= wanted && value <= fits ? value : undefined;
+}
+
+/** What bounds a share that its log says must be so large. */
+function atLeast(room: ShareRoom, wanted: number): ShareRoom {
+  const { leastUtilization = 0, sureUtilization = 0 } = room.needs;
+  const larger = {
+    leastUtilization: Math.max(leastUtilization, wanted),
+    sureUtilization: Math.max(sureUtilization, wanted),
+  };
+  return { ...room, needs: { ...room.needs, ...larger } };
+}
+
+type ShareRoom = NonNullable<ReturnType<typeof shareRoom>>;
 
 const utilizationOf = ({ log }: Sighting, { settings }: Server): number | undefined =>
   ranWith(log, STARTED_WITH_UTILIZATION, settings?.gpuMemoryUtilization);
@@ -60,7 +74,7 @@ export const room: readonly Row[] = [
     when: REFUSED,
     say({ hit, server }) {
       const [free, total, utilization] = [numberOf(hit, 0), numberOf(hit, 1), numberOf(hit, 2)];
-      const largest = downToHundredth((free - PRINTED_TO_GIB) / (total + PRINTED_TO_GIB));
+      const largest = shareWithin(free - PRINTED_TO_GIB, total + PRINTED_TO_GIB);
       const { weightsGiB: weights, neededGiB: needed } = neededBeforeKv(server.settings);
       const cause = `${free} of ${total} GiB were available when the server started, and utilization ${utilization} asks for ${wanted(hit)} GiB of the total: vLLM refuses to start`;
       if (largest * total < needed)
@@ -107,11 +121,12 @@ export const room: readonly Row[] = [
         : SOME_ROOM_GIB;
       const missing = Math.max(0, -left) + roomForOne;
       const now = utilizationOf(hit, server);
-      const utilization = raised(picture, server, now, missing);
+      const utilization = raised(picture, server, { now, missingGiB: missing });
       if (utilization !== undefined)
         return { ...said, edits: [server.set(["gpuMemoryUtilization"], utilization)] };
       const { ledger } = picture.stack?.plan ?? {};
-      const largest = ledger?.largestUtilizationThatFits[server.container];
+      const around = picture.stack && shareRoom(picture.stack.plan, server.container);
+      const largest = around && adviseShare(around, now ?? 0).most;
       if (
         largest !== undefined &&
         now !== undefined &&
@@ -147,7 +162,8 @@ export const room: readonly Row[] = [
           edits: [server.set(["maxModelLen"], estimated)],
           advice: `vLLM itself estimates ${estimated} as the longest window that fits.`,
         };
-      const utilization = raised(picture, server, utilizationOf(hit, server), needed - available);
+      const lack = { now: utilizationOf(hit, server), missingGiB: needed - available };
+      const utilization = raised(picture, server, lack);
       return utilization === undefined
         ? {
             cause,

@@ -1,4 +1,4 @@
-import { totalFinding } from "../../../components/memory";
+import { adviseShare, shareRoom, totalFinding } from "../../../components/memory";
 import { noEngineText, tellOtherStack } from "../../../components/preflight";
 import { counted } from "../../../faults/quoting";
 import { shellWords } from "../../../faults/shellWords";
@@ -51,23 +51,25 @@ export const stackFileRules: readonly WeighingRule[] = [
     explain(picture) {
       const { plan, settings } = picture.stack ?? {};
       if (plan === undefined || settings === undefined) return undefined;
-      const { aggregateUtilization, largestUtilizationThatFits, sumGiB, totalGiB } = plan.ledger;
+      const { aggregateUtilization, sumGiB, totalGiB } = plan.ledger;
       if (!isAboveLimit(picture.stack)) return undefined;
       const [key = "", ...others] = Object.keys(settings.inferenceServers);
       const container =
         plan.inferenceServers.find((each) => each.key === key)?.container.name ?? "";
-      const largest = largestUtilizationThatFits[container] ?? 0;
+      const now = settings.inferenceServers[key]?.gpuMemoryUtilization ?? 0;
+      const room = shareRoom(plan, container);
+      const share = room === undefined ? 0 : adviseShare(room, now).value;
       return {
         cause: `The servers together claim ${utilizationText(aggregateUtilization)} of the memory; above ${AGGREGATE_LIMIT} the machine hangs.`,
         evidence: `ledger: aggregate utilization ${aggregateUtilization}, ${sumGiB} of ${totalGiB} GiB`,
-        ...(others.length > 0 || largest <= 0
+        ...(others.length > 0 || share === 0
           ? {
               advice:
                 "Lower one server's `gpuMemoryUtilization`, or instance A where it is started.",
             }
           : {
               edits: [
-                machineEdit(picture, ["inferenceServers", key, "gpuMemoryUtilization"], largest),
+                machineEdit(picture, ["inferenceServers", key, "gpuMemoryUtilization"], share),
               ],
             }),
       };

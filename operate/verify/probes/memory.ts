@@ -1,6 +1,6 @@
 import type { InferenceServerPlan } from "../../../components/inference-server";
 import { readEngineLog } from "../../../components/kv";
-import { judgeStart, totalFinding } from "../../../components/memory";
+import { adviseShare, judgeStart, shareRoom, totalFinding } from "../../../components/memory";
 import type { MachinePlan } from "../../../components/plan";
 import { defined } from "../../../faults/defined";
 import { jsonIn, objectOr } from "../../../faults/json";
@@ -106,15 +106,16 @@ function startedServer(
   { container, serve }: InferenceServerPlan,
   state: ContainerState,
 ) {
-  const { largestUtilizationThatFits } = machine.ledger;
   const kv = machine.kv[container.name];
+  const now = state.gpuMemoryUtilization ?? serve.gpuMemoryUtilization;
+  const room = shareRoom(machine, container.name);
   return {
-    gpuMemoryUtilization: state.gpuMemoryUtilization ?? serve.gpuMemoryUtilization,
+    gpuMemoryUtilization: now,
     totalGiB: kv?.least?.totalGiB ?? machine.ledger.totalGiB,
     maxNumSeqs: kv?.maxNumSeqs ?? 1,
     ranks: kv?.ranks ?? 1,
     image: state.image.includes("@sha256:") ? state.image : container.image,
-    largestUtilization: largestUtilizationThatFits[container.name] ?? 0,
+    largestUtilization: room === undefined ? 0 : adviseShare(room, now).most,
     ran: ranWith(container.command),
   };
 }

@@ -1,21 +1,7 @@
-import {
-  type ServerKv,
-  type StartNeeds,
-  shareForRequests,
-  usualOutsideGiB,
-} from "../../components/memory";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
-
-/** The share of its machine that a model which writes no text needs. */
-export interface ComputedShare {
-  /** It holds as many requests of the whole window as are served at once. */
-  readonly needed: number;
-  /** It holds one: with less the server doesn't start. */
-  readonly least: number;
-  /** What it was computed of; absent where it is the recipe's own. */
-  readonly why?: string;
-}
+import { type StartNeeds, shareForRequests } from "./advice";
+import { type ServerKv, usualOutsideGiB } from "./serverKv";
 
 /** What a plan says that a server needs. */
 interface PlannedNeeds {
@@ -33,7 +19,7 @@ export function computedShare(
   { kv, needs, requests }: PlannedNeeds,
   wanted: number,
   totalGiB: number,
-): ComputedShare {
+): { readonly needed: number; readonly least: number; readonly why?: string } {
   if (kv === null) return { needed: wanted, least: Math.min(wanted, needs.leastUtilization ?? 1) };
   const outside = usualOutsideGiB(kv).toFixed(2);
   const request = (kv.bytesPerRequest / BYTES_PER_GIB).toFixed(2);
