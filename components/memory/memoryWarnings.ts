@@ -279,8 +279,8 @@ function aroundCache(kv: ServerKv, { totalGiB, advised }: Shares): string {
 
 /** The share that surely holds one window; where so much isn't left, the one that may hold it. */
 function largerShare(now: number, kv: ServerKv, { totalGiB, advised }: Shares): string {
-  const sure = sureShare(kv, totalGiB);
-  const { value, most, fits } = advised();
+  const { value, least, most, fits } = advised();
+  const sure = Math.max(least, sureShare(kv, totalGiB));
   const inAnyCase =
     kv.room.basis === "estimated"
       ? "holds one request even with the most that any start is known to have taken"
