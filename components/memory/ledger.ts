@@ -41,6 +41,8 @@ export interface MemoryShare extends MemoryDemand {
    * measured.
    */
   readonly publishedOutsideGiB?: number;
+  /** What `outsideGiB` is: held while it served, charged by vLLM's profile, or its weights alone. */
+  readonly outsideIs?: "taken" | "charged" | "weights";
   /** What it keeps of its adapters in the host's memory, and how that was counted. */
   readonly adapters?: { readonly gib: number; readonly source: string };
 }
@@ -156,10 +158,18 @@ function budgetSource(share: MemoryShare, totalGiB: number): string {
   if (kvCacheGiB === undefined) return `${budget}${host}`;
   const cache = `${hundredths(kvCacheGiB)} GiB of kvCacheMemoryBytes`;
   if (outsideGiB === undefined) return `${budget} + ${cache}, as its weights aren't known${host}`;
+  const sum = `${hundredths(outsideGiB)} GiB ${OUTSIDE_BY[share.outsideIs ?? "weights"]} + ${cache}`;
   return outsideGiB + kvCacheGiB > utilization * totalGiB
-    ? `${hundredths(outsideGiB)} GiB outside the KV cache + ${cache}, more than ${budget}${host}`
-    : `${budget}${host}`;
+    ? `${sum}, more than ${budget}${host}`
+    : `${budget}, at least the ${sum}${host}`;
 }
+
+/** What a figure of the memory outside a fixed cache is. */
+const OUTSIDE_BY = {
+  taken: "taken outside the KV cache while it served",
+  charged: "charged outside the KV cache by vLLM's profile",
+  weights: "of weights outside the KV cache",
+} as const;
 
 /**
  * Returns the largest utilization that the sum of memory and the aggregate limit leave to each of

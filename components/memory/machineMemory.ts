@@ -135,15 +135,16 @@ function shareOf(server: KnownServer): MemoryShare {
 function outside(
   settings: InferenceServerSettings,
   model: ModelEvidence | undefined,
-): Pick<MemoryShare, "outsideGiB" | "publishedOutsideGiB"> {
-  const here = measuredHere(settings);
-  const measured = here?.taken ?? here?.charged;
-  if (measured !== undefined) return { outsideGiB: measured };
+): Pick<MemoryShare, "outsideGiB" | "outsideIs" | "publishedOutsideGiB"> {
+  const { taken, charged } = measuredHere(settings) ?? {};
+  if (taken !== undefined) return { outsideGiB: taken, outsideIs: "taken" };
+  if (charged !== undefined) return { outsideGiB: charged, outsideIs: "charged" };
   const outsideGiB = residentGiB(settings, model);
   if (outsideGiB === undefined) return {};
   const slots = slotsGiB(adapterSlots(settings, model));
   const loader = (loadsByInstantTensor(settings) ? INSTANT_TENSOR_GIB : 0) + slots;
-  return { outsideGiB, publishedOutsideGiB: outsideGiB + ENGINE_OVERHEAD_GIB + loader };
+  const publishedOutsideGiB = outsideGiB + ENGINE_OVERHEAD_GIB + loader;
+  return { outsideGiB, outsideIs: "weights", publishedOutsideGiB };
 }
 
 /**

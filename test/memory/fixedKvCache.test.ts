@@ -37,6 +37,26 @@ describe("what a server with a KV cache of fixed size takes", () => {
     expect(takenGiB({ utilization: 0.45, ...more }, TOTAL)).toBeCloseTo(gib, 6);
   });
 
+  it.each([
+    [
+      "taken",
+      { outsideIs: "taken" },
+      "20 GiB taken outside the KV cache while it served + 54 GiB of kvCacheMemoryBytes, more than gpuMemoryUtilization 0.1 of 121.63 GiB",
+    ],
+    [
+      "charged",
+      { outsideIs: "charged" },
+      "20 GiB charged outside the KV cache by vLLM's profile + 54 GiB of kvCacheMemoryBytes, more than gpuMemoryUtilization 0.1 of 121.63 GiB",
+    ],
+    [
+      "the share",
+      { outsideIs: "charged", utilization: 0.7 },
+      "gpuMemoryUtilization 0.7 of 121.63 GiB, at least the 20 GiB charged outside the KV cache by vLLM's profile + 54 GiB of kvCacheMemoryBytes",
+    ],
+  ] as const)("says that it counted %s", (_, more, source) => {
+    expect(ledger(TOTAL, [{ ...b, ...more }], []).lines[0]?.source).toBe(source);
+  });
+
   it("counts in the ledger, in the aggregate and in what fits beside it", () => {
     const book = ledger(TOTAL, [b, { name: "C", utilization: 0.1, ours: true }], []);
     expect(book.lines[0]).toMatchObject({ gib: 74, basis: "setting" });
