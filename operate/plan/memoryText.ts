@@ -8,7 +8,7 @@ import { AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
 type Ledger = MachinePlan["ledger"];
 
 /** A machine's memory, line by line, with what would fit. */
-export function ledgerText({ ledger, admission }: MachinePlan, width: Width): string {
+export function ledgerText({ ledger, admission, kv }: MachinePlan, width: Width): string {
   const free = leftGiB(ledger);
   const aggregate = `aggregate utilization ${utilizationText(ledger.aggregateUtilization)}, limit ${utilizationText(AGGREGATE_LIMIT)}`;
   const parts = partsBeyondShares(ledger.lines).map((part) => `\`${part}\``);
@@ -21,9 +21,7 @@ export function ledgerText({ ledger, admission }: MachinePlan, width: Width): st
       return `largest utilization that fits for ${name}${without}: ${most.toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit${floor})`;
     },
   );
-  const admissions = admission.map(({ name, wantedGiB, availableGiB, admitted }) => {
-    return `${name} ${admitted ? "would start" : styled("red", "would not start")}: ${wantedGiB.toFixed(2)} GiB wanted, ${availableGiB.toFixed(2)} GiB available by this meminfo`;
-  });
+  const admissions = admission.map((each) => admissionText(each, kv[each.name]));
   return [
     heading("Memory"),
     `  ${memoryBar(ledger, width)}`,
@@ -43,6 +41,41 @@ export function ledgerText({ ledger, admission }: MachinePlan, width: Width): st
     ),
     ...[aggregate, ...largest, ...admissions].map((text) => `  ${hanging(text, 4, width)}`),
   ].join("\n");
+}
+
+type Admission = MachinePlan["admission"][number];
+
+const WOULD_START = {
+  starts: "would start",
+  "may start": "may start",
+  "cannot start": "would not start",
+} as const;
+
+/**
+ * Whether a server starts by the machine's free memory. That can only make its verdict worse: what
+ * its KV plan doubts stays in doubt, whatever is free.
+ */
+function admissionText(
+  { name, wantedGiB, availableGiB, admitted }: Admission,
+  kv: ServerKv | null | undefined,
+): string {
+  const verdict = !admitted ? "cannot start" : kv == null ? "starts" : startVerdictOf(kv);
+  const doubted = admitted && verdict !== "starts";
+  const why = doubted && kv?.start !== undefined ? `, since ${kv.start.why}` : "";
+  const would = WOULD_START[verdict];
+  return `${name} ${verdict === "cannot start" ? styled("red", would) : would}${why}: ${wantedGiB.toFixed(2)} GiB wanted, ${availableGiB.toFixed(2)} GiB available by this meminfo`;
+}
+
+/** A server's KV plan with the verdict that the machine's free memory leaves, if that was given. */
+export function kvOf(
+  { kv, admission }: Pick<MachinePlan, "kv" | "admission">,
+  container: string,
+): ServerKv | null | undefined {
+  const own = kv[container];
+  const refused = admission.find(({ name, admitted }) => name === container && !admitted);
+  if (own?.start === undefined || refused === undefined) return own;
+  const why = `${refused.wantedGiB.toFixed(2)} GiB wanted, ${refused.availableGiB.toFixed(2)} GiB available by this meminfo`;
+  return { ...own, start: { ...own.start, verdict: "cannot start", why } };
 }
 
 const gibColumn = (gib: number): string => `${gib.toFixed(2).padStart(8)} GiB`;

@@ -20,7 +20,7 @@ import { type Named, namedOn, ON_DEMAND } from "../stack/named";
 import type { KeptStart } from "../verify/keptStarts";
 import { type Section, sectionText } from "./changeReport";
 import { dockerRun } from "./dockerRun";
-import { graveWarnings, kvText, ledgerText } from "./memoryText";
+import { graveWarnings, kvOf, kvText, ledgerText } from "./memoryText";
 import { onDemandText } from "./onDemandText";
 import { togetherText } from "./togetherText";
 
@@ -90,7 +90,7 @@ export function partText({ machine, key, container, server }: Named, width: Widt
       : machine.services.find(({ name }) => name === key)?.resource;
   const isShown = ({ role, partOf }: PlannedFile) =>
     server === undefined ? partOf === resource : role === "start-gate";
-  const kv = container && machine.kv[container.name];
+  const kv = container && kvOf(machine, container.name);
   const parts = [
     ...(key === ON_DEMAND ? onDemandText(machine, () => undefined, width).slice(0, -1) : []),
     ...(container === undefined ? [] : containerText(machine, container)),
@@ -117,7 +117,9 @@ function machineText(
     "",
     ...togetherText(machine, keptStart, width),
     ...onDemandText(machine, keptStart, width),
-    ...Object.entries(machine.kv).flatMap(([container, kv]) => kvText(container, kv, width, full)),
+    ...Object.keys(machine.kv).flatMap((container) =>
+      kvText(container, kvOf(machine, container) ?? null, width, full),
+    ),
     ...adaptersText(machine, width),
     heading(
       machine.endpoints.length > 0
