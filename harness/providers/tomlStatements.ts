@@ -22,6 +22,9 @@ export interface TomlStatement {
   readonly valueColumn: number;
 }
 
+/** Blanks and comments between two statements. */
+const BETWEEN = /(?:[ \t\r\n]+|#[^\n]*)*/y;
+
 /**
  * Walks through the statements of text that a TOML parser has accepted: smol-toml keeps no
  * positions, and the places are needed to report differences. On text that isn't TOML it ends
@@ -33,40 +36,42 @@ export function* tomlStatements(text: string): Generator<TomlStatement> {
   for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1))
     lines.addNewLine(end + 1);
   let header: TomlStatement | undefined;
-  for (let at = text.startsWith("\ufeff") ? 1 : 0; at < text.length; ) {
-    const start = at;
-    if (text[start] === "#") at = lineEnd(text, start);
-    else if (/[ \t\r\n]/.test(text[start] ?? "")) at += 1;
-    else {
-      const isHeader = text[start] === "[";
-      const end = plainIndex(text, start, isHeader ? "]" : "=");
-      if (end === -1) return;
-      // Behind the last bracket of a header, at the `=` behind a key.
-      const stop = isHeader ? end + (text[end + 1] === "]" ? 2 : 1) : end;
-      let valueStart = isHeader ? stop : stop + 1;
-      while (!isHeader && (text[valueStart] === " " || text[valueStart] === "\t")) valueStart += 1;
-      const valueStop = isHeader ? stop : valueEnd(text, valueStart);
-      at = lineEnd(text, valueStop);
-      const written = text.slice(start, stop).trim();
-      const value = text.slice(valueStart, valueStop).trimEnd();
-      const { line, col: column } = lines.linePos(start);
-      const rest = text.slice(valueStart + value.length, at);
-      const place = { written, value, rest, line, column };
-      if (isHeader) {
-        const path = keyPath(written.replace(/^\[\[?|\]\]?$/g, ""));
-        header = {
-          kind: written.startsWith("[[") ? "table-array" : "table",
-          path,
-          ...place,
-          valueColumn: column,
-        };
-        yield header;
-      } else {
-        const path = [...(header?.path ?? []), ...keyPath(written)].slice(0, DEEPEST_PATH);
-        yield { kind: "pair", path, header, ...place, valueColumn: column + valueStart - start };
-      }
+  for (let at = text.startsWith("\ufeff") ? 1 : 0; ; ) {
+    BETWEEN.lastIndex = at;
+    const start = at + (BETWEEN.exec(text)?.[0].length ?? 0);
+    const extent = extentOf(text, start);
+    if (extent === undefined) return;
+    const { stop, valueStart, valueStop } = extent;
+    at = lineEnd(text, valueStop);
+    const written = text.slice(start, stop).trim();
+    const value = text.slice(valueStart, valueStop).trimEnd();
+    const { line, col: column } = lines.linePos(start);
+    const rest = text.slice(valueStart + value.length, at);
+    const place = { written, value, rest, line, column };
+    if (text[start] === "[") {
+      const kind = written.startsWith("[[") ? "table-array" : "table";
+      const path = keyPath(written.replace(/^\[\[?|\]\]?$/g, ""));
+      header = { kind, path, ...place, valueColumn: column };
+      yield header;
+    } else {
+      const path = [...(header?.path ?? []), ...keyPath(written)].slice(0, DEEPEST_PATH);
+      yield { kind: "pair", path, header, ...place, valueColumn: column + valueStart - start };
     }
   }
+}
+
+/** Where the key or header that starts here ends, and its value begins and ends. */
+function extentOf(text: string, start: number) {
+  const isHeader = text[start] === "[";
+  const end = plainIndex(text, start, isHeader ? "]" : "=");
+  if (end === -1) return undefined;
+  if (isHeader) {
+    const stop = end + (text[end + 1] === "]" ? 2 : 1);
+    return { stop, valueStart: stop, valueStop: stop };
+  }
+  let valueStart = end + 1;
+  while (text[valueStart] === " " || text[valueStart] === "\t") valueStart += 1;
+  return { stop: end, valueStart, valueStop: valueEnd(text, valueStart) };
 }
 
 function lineEnd(text: string, from: number): number {
@@ -74,14 +79,14 @@ function lineEnd(text: string, from: number): number {
   return end === -1 ? text.length : end;
 }
 
+/** Behind the character that stands here, or the whole string. */
+const behind = (text: string, at: number): number =>
+  text[at] === '"' || text[at] === "'" ? stringEnd(text, at) : at + 1;
+
 /** At the first such character of a line that is in no string; -1 without one. */
 function plainIndex(text: string, start: number, wanted: string): number {
-  for (let at = start; at < text.length && text[at] !== "\n"; ) {
-    const char = text[at];
-    if (char === '"' || char === "'") at = stringEnd(text, at);
-    else if (char === wanted) return at;
-    else at += 1;
-  }
+  for (let at = start; at < text.length && text[at] !== "\n"; at = behind(text, at))
+    if (text[at] === wanted) return at;
   return -1;
 }
 
@@ -89,36 +94,27 @@ function plainIndex(text: string, start: number, wanted: string): number {
 function valueEnd(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; ) {
-    const char = text[at];
-    if (char === '"' || char === "'") at = stringEnd(text, at);
-    else if (char === "#" && depth > 0) at = lineEnd(text, at);
-    else if (depth === 0 && (char === "#" || char === "\n")) return at;
-    else {
-      if (char === "[" || char === "{") depth += 1;
-      if (char === "]" || char === "}") depth -= 1;
-      at += 1;
-    }
+    const char = text.charAt(at);
+    if (depth === 0 && "#\n".includes(char)) return at;
+    if ("[{".includes(char)) depth += 1;
+    if ("]}".includes(char)) depth -= 1;
+    at = char === "#" && depth > 0 ? lineEnd(text, at) : behind(text, at);
   }
   return text.length;
 }
 
 /** Behind the string that starts here, of one line or of several, with escapes or literal. */
 function stringEnd(text: string, start: number): number {
-  const quote = text[start] ?? '"';
-  const multi = quote.repeat(3);
-  if (text.startsWith(multi, start)) {
-    let at = start + 3;
-    while (at < text.length && !text.startsWith(multi, at))
-      at += quote === '"' && text[at] === "\\" ? 2 : 1;
-    at += 3;
-    // Up to two quotes may come before the closing ones.
-    while (text[at] === quote) at += 1;
-    return at;
-  }
-  let at = start + 1;
-  while (at < text.length && text[at] !== quote && text[at] !== "\n")
+  const quote = text.charAt(start);
+  const isMulti = text.startsWith(quote.repeat(3), start);
+  const closing = isMulti ? quote.repeat(3) : quote;
+  let at = start + closing.length;
+  while (at < text.length && !text.startsWith(closing, at) && (isMulti || text[at] !== "\n"))
     at += quote === '"' && text[at] === "\\" ? 2 : 1;
-  return at + 1;
+  at += closing.length;
+  // Up to two quotes may come before the closing ones.
+  while (isMulti && text[at] === quote) at += 1;
+  return at;
 }
 
 /** Deeper than a profile ever goes: the path of a pair is cut, so that its places stay small. */
