@@ -80,17 +80,43 @@ class ScriptReader {
       this.append(plain);
       return;
     }
-    const char = this.script.charAt(this.at++);
-    if (char === " " || char === "\t") this.endWord();
-    else if (";&|()\n".includes(char)) this.endCommand();
-    else if (char === "#" && this.word === undefined) this.skipUntil("\n");
-    else if (char === "'") this.append(this.takeUntil("'", "'"));
-    else if (char === '"') this.quoted();
-    else if (char === "\\") this.escape();
-    else if (char === "$") this.expansion(false);
-    else if (char === "`") this.backticks(false);
-    else if (char === "<" || char === ">") this.redirection();
-    else this.append(char);
+    this.special(this.script.charAt(this.at++));
+  }
+
+  /** Takes what begins or ends with a character that means something to a shell. */
+  private special(char: string): void {
+    switch (char) {
+      case " ":
+      case "\t":
+        this.endWord();
+        break;
+      case "#":
+        if (this.word === undefined) this.skipUntil("\n");
+        else this.append(char);
+        break;
+      case "'":
+        this.append(this.takeUntil("'", "'"));
+        break;
+      case '"':
+        this.quoted();
+        break;
+      case "\\":
+        this.escape();
+        break;
+      case "$":
+        this.expansion(false);
+        break;
+      case "`":
+        this.backticks(false);
+        break;
+      case "<":
+      case ">":
+        this.redirection();
+        break;
+      // One of `;`, `&`, `|`, a bracket and the line's end.
+      default:
+        this.endCommand();
+    }
   }
 
   private append(text: string): void {
@@ -161,12 +187,16 @@ class ScriptReader {
       if (char === '"') return;
       if (char === "$") this.expansion(true);
       else if (char === "`") this.backticks(true);
-      else if (char === "\\") {
-        const next = this.script.charAt(this.at++);
-        this.append('$`"\\'.includes(next) ? next : next === "\n" ? "" : `\\${next}`);
-      } else this.append(char);
+      else if (char === "\\") this.quotedEscape();
+      else this.append(char);
     }
     this.unclosed('"', start);
+  }
+
+  private quotedEscape(): void {
+    const next = this.script.charAt(this.at++);
+    if (next === "\n") this.append("");
+    else this.append('$`"\\'.includes(next) ? next : `\\${next}`);
   }
 
   private redirection(): void {
@@ -181,15 +211,7 @@ class ScriptReader {
   private expansion(quoted: boolean): void {
     const rest = this.script.slice(this.at);
     if (rest.startsWith("(")) {
-      const begins = this.at + 1;
-      const length = closing(rest);
-      if (length === undefined) this.unclosed("$(", this.at - 1);
-      this.at += length ?? rest.length;
-      this.substitution(
-        rest.slice(1, length === undefined ? undefined : length - 1),
-        begins,
-        quoted,
-      );
+      this.group(rest, quoted);
       return;
     }
     const ansi = /^'((?:[^'\\]|\\.)*)'/s.exec(rest);
@@ -212,6 +234,15 @@ class ScriptReader {
     const [, name = "", operator = ""] = found;
     if (name === "@" || name === "*") this.parameters(quoted && name === "*");
     else this.value(this.lookUp(name, operator), quoted);
+  }
+
+  /** Takes the `(...)` of `$(...)`, with which the rest of the script starts. */
+  private group(rest: string, quoted: boolean): void {
+    const begins = this.at + 1;
+    const length = closing(rest);
+    if (length === undefined) this.unclosed("$(", this.at - 1);
+    this.at += length ?? rest.length;
+    this.substitution(rest.slice(1, length && length - 1), begins, quoted);
   }
 
   private lookUp(name: string, operator: string): Word {
