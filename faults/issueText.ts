@@ -7,47 +7,58 @@ type Issue = z.core.$ZodIssue;
  * Says why a schema refuses a value, for the person who wrote it: what would be right, and what was
  * given unless that may be a secret. `whole` marks a number that takes no fraction.
  */
-export function issueText(value: unknown, issue: Issue, whole: boolean): string {
-  // Without a fault of each form (nothing chose one) the schema's own words say which forms there
-  // are.
-  if (issue.code === "invalid_union" && issue.errors.length > 0) {
-    const forms = [...new Set(issue.errors.map(([first]) => formText(first)))].join(" or ");
-    return value === undefined
-      ? `This key is required (${forms}).`
-      : `Expected ${forms}, got ${given(value)}.`;
-  }
-  if (issue.code === "invalid_key") {
-    const [first] = issue.issues;
-    if (first !== undefined) return `This name can't be used. ${sentence(first.message)}`;
-  }
-  if (issue.code === "invalid_type") {
-    const wanted = whole ? TYPE_WORDS.int : typeWords(issue.expected);
-    if (value === undefined) return `This key is required (${wanted}).`;
-    if (typeof value === "number" && !Number.isFinite(value) && issue.expected !== "string")
-      return "Expected a finite number, not NaN or Infinity.";
+export const issueText = (value: unknown, issue: Issue, whole: boolean): string =>
+  formsText(value, issue) ??
+  nameText(issue) ??
+  typeText(value, issue, whole) ??
+  choiceText(value, issue) ??
+  boundText(value, issue) ??
+  sentence(issue.message);
+
+/**
+ * None of several forms. Without a fault of each (nothing chose one) the schema's own words say
+ * which forms there are.
+ */
+function formsText(value: unknown, issue: Issue): string | undefined {
+  if (issue.code !== "invalid_union" || issue.errors.length === 0) return undefined;
+  const forms = [...new Set(issue.errors.map(([first]) => formText(first)))].join(" or ");
+  return wantedText(forms, value);
+}
+
+const wantedText = (wanted: string, value: unknown, got = given(value)): string =>
+  value === undefined ? `This key is required (${wanted}).` : `Expected ${wanted}, got ${got}.`;
+
+/** A name that a map can't have. */
+function nameText(issue: Issue): string | undefined {
+  const [first] = issue.code === "invalid_key" ? issue.issues : [];
+  return first && `This name can't be used. ${sentence(first.message)}`;
+}
+
+function typeText(value: unknown, issue: Issue, whole: boolean): string | undefined {
+  if (issue.code !== "invalid_type") return undefined;
+  const { expected } = issue;
+  const wanted = typeWords(whole ? "int" : expected);
+  if (value === undefined) return wantedText(wanted, value);
+  const isNumber = typeof value === "number";
+  if (expected === "string") {
     // Digits where text belongs may be a key that lacks its quotes.
-    const got =
-      issue.expected === "string" && typeof value === "number" ? "a number" : given(value);
-    const isPlain = ["number", "boolean"].includes(typeof value) || value instanceof Date;
-    const hint =
-      issue.expected === "string" && isPlain
-        ? " Write it in quotes."
-        : quotesHint(value, issue.expected, unitKey(issue), whole);
-    return `Expected ${wanted}, got ${got}.${hint}`;
+    const said = wantedText(wanted, value, isNumber ? "a number" : given(value));
+    const isPlain = isNumber || typeof value === "boolean" || value instanceof Date;
+    return isPlain ? `${said} Write it in quotes.` : said;
   }
-  if (issue.code === "invalid_value") {
-    const wanted = choices(issue.values);
-    if (value === undefined) return `This key is required (${wanted}).`;
-    const near =
-      typeof value === "string" ? nearestKey(value, issue.values.map(String)) : undefined;
-    const hint = near === undefined ? "" : ` Did you mean \`${near}\`?`;
-    const got =
-      typeof value === "string" && isSlip(value, near) ? `text (\`${value}\`)` : given(value);
-    return `Expected ${wanted}, got ${got}.${quotesHint(value, typeof issue.values[0]) || hint}`;
-  }
-  const bound = boundText(value, issue);
-  if (bound !== undefined) return bound;
-  return sentence(issue.message);
+  if (isNumber && !Number.isFinite(value)) return "Expected a finite number, not NaN or Infinity.";
+  return wantedText(wanted, value) + quotesHint(value, expected, unitKey(issue), whole);
+}
+
+/** A value that is none of those that can be chosen. */
+function choiceText(value: unknown, issue: Issue): string | undefined {
+  if (issue.code !== "invalid_value") return undefined;
+  const wanted = choices(issue.values);
+  if (typeof value !== "string") return wantedText(wanted, value);
+  const near = nearestKey(value, issue.values.map(String));
+  const hint = near === undefined ? "" : ` Did you mean \`${near}\`?`;
+  const got = isSlip(value, near) ? `text (\`${value}\`)` : given(value);
+  return wantedText(wanted, value, got) + (quotesHint(value, typeof issue.values[0]) || hint);
 }
 
 /** The key whose name says the unit: the last, or of a map's entry the map's. */
@@ -101,11 +112,11 @@ const KEY_UNITS = [
 function amountIn(text: string, key: string, whole: boolean): number | undefined {
   const [, number = "", letter = "", i = "", b = ""] =
     /^(\d+(?:\.\d+)?) ?([kmgt]?)(i?)(b?)$/i.exec(text) ?? [];
-  const power = letter === "" ? 0 : "kmgt".indexOf(letter.toLowerCase()) + 1;
+  const power = ["", "k", "m", "g", "t"].indexOf(letter.toLowerCase());
   const [, own] = KEY_UNITS.find(([name]) => name.test(key)) ?? [];
   // Whole numbers without a unit in their name count tokens.
   if (number === "" || (power === 0 && b === "") || (own === undefined && !whole)) return undefined;
-  const isBinary = i !== "" || (b === "" ? own !== KEY_UNITS[1][1] : false);
+  const isBinary = i !== "" || (b === "" && own !== KEY_UNITS[1][1]);
   const factor = (isBinary ? 1024 : 1000) ** power / (own ?? 1);
   const amount = Number(number) * factor;
   return whole ? Math.round(amount) : Math.round(amount * 1000) / 1000;
@@ -118,8 +129,8 @@ function boundText(value: unknown, issue: Issue): string | undefined {
   const small = issue.code === "too_small";
   const bound = String(small ? issue.minimum : issue.maximum);
   if (typeof value === "number") {
-    const least = issue.inclusive === false ? "more than" : "at least";
-    const most = issue.inclusive === false ? "less than" : "at most";
+    const [least, most] =
+      issue.inclusive === false ? ["more than", "less than"] : ["at least", "at most"];
     return `Expected ${small ? least : most} ${bound}, got ${given(value)}.`;
   }
   if (small && bound === "1" && value === "") return "Expected text that is not empty.";
