@@ -92,31 +92,15 @@ function faultsOf(
   issue: Issue,
   document?: SourceDocument,
 ): FoundFault[] {
-  if (issue.code === "unrecognized_keys") {
-    const known = knownKeys(schema, issue.path);
-    return issue.keys.map((key) => {
-      // A schema may have words of its own for a key that it once had.
-      const own = issue.message.includes(`\`${key}\``);
-      const near = own || known.includes(key) ? undefined : nearestKey(key, known);
-      const shown = near === undefined && !known.includes(key) && isMixed(key) ? REDACTED : key;
-      const message = own ? issue.message : unknownKeyText(schema, issue.path, shown, known);
-      const at = document?.locate([...issue.path, key], "key");
-      return {
-        fault: errorAt(dotted([...issue.path, shown]), "unknown_key", message, at),
-        ...(near === undefined ? {} : { meant: dotted([...issue.path, near]) }),
-      };
-    });
-  }
-  if (issue.code === "invalid_union" && issue.errors.length > 0) {
-    // The option that failed deepest is the one the writer meant: its faults say more than "no
-    // option matches".
-    const deepest = issue.errors.reduce((a, b) => (depth(b) > depth(a) ? b : a));
-    if (depth(deepest) > 0) {
-      return deepest.flatMap((inner) =>
-        faultsOf(schema, value, { ...inner, path: [...issue.path, ...inner.path] }, document),
-      );
-    }
-  }
+  if (issue.code === "unrecognized_keys") return unknownKeys(schema, issue, document);
+  // The option that failed deepest is the one the writer meant: its faults say more than "no option
+  // matches".
+  const options = issue.code === "invalid_union" ? issue.errors : [];
+  const deepest = options.reduce((a, b) => (depth(b) > depth(a) ? b : a), []);
+  if (depth(deepest) > 0)
+    return deepest.flatMap((inner) =>
+      faultsOf(schema, value, { ...inner, path: [...issue.path, ...inner.path] }, document),
+    );
   const name = issue.code === "invalid_key" ? String(issue.path.at(-1)) : "";
   if (looksLikeAKey(name)) return [{ fault: keyAsName(issue, document) }];
   const given = valueAt(value, issue.path);
@@ -126,6 +110,24 @@ function faultsOf(
   const message = described === undefined ? text : `${text} ${described}`;
   const at = document?.locate(issue.path);
   return [{ fault: errorAt(dotted(issue.path), codeOf(issue, given), message, at) }];
+}
+
+function unknownKeys(
+  schema: z.ZodType,
+  { keys, path, message: ownWords }: z.core.$ZodIssueUnrecognizedKeys,
+  document?: SourceDocument,
+): FoundFault[] {
+  const known = knownKeys(schema, path);
+  return keys.map((key) => {
+    // A schema may have words of its own for a key that it once had.
+    const isOwn = ownWords.includes(`\`${key}\``);
+    const near = isOwn || known.includes(key) ? undefined : nearestKey(key, known);
+    const shown = near === undefined && !known.includes(key) && isMixed(key) ? REDACTED : key;
+    const message = isOwn ? ownWords : unknownKeyText(schema, path, shown, known);
+    const at = document?.locate([...path, key], "key");
+    const fault = errorAt(dotted([...path, shown]), "unknown_key", message, at);
+    return near === undefined ? { fault } : { fault, meant: dotted([...path, near]) };
+  });
 }
 
 /** Reports a service's key in the place of a map's name. The fault never shows it. */
