@@ -126,13 +126,8 @@ function indexJson(text: string): JsonIndex {
   const add = (node: ValueNode, path: readonly string[], key: Position, repeated: boolean) => {
     index.places.set(pathKey(path), { key, value: placeOf(node.loc.start) });
     if (path.length === DEEPEST_INDEXED) return;
-    if (node.type === "Array")
-      for (const [item, { value }] of node.elements.entries())
-        add(value, [...path, String(item)], placeOf(value.loc.start), repeated);
-    if (node.type !== "Object") return;
-    for (const { name, value } of node.members) {
-      const inner = [...path, name.type === "String" ? name.value : name.name];
-      const place = placeOf(name.loc.start);
+    for (const { name, value, place } of childrenOf(node)) {
+      const inner = [...path, name];
       const again = index.places.has(pathKey(inner));
       // If a whole block is given twice, the block is the fault, not each key in it.
       if (again && !repeated) index.duplicates.push({ path: inner, place });
@@ -143,19 +138,36 @@ function indexJson(text: string): JsonIndex {
   return index;
 }
 
+/** What a list or a map holds, with the place of each item or name. */
+function childrenOf(node: ValueNode) {
+  if (node.type === "Array")
+    return node.elements.map(({ value }, index) => {
+      return { name: String(index), value, place: placeOf(value.loc.start) };
+    });
+  if (node.type !== "Object") return [];
+  return node.members.map(({ name, value }) => {
+    const written = name.type === "String" ? name.value : name.name;
+    return { name: written, value, place: placeOf(name.loc.start) };
+  });
+}
+
 /** Where text opens one level more than `levels`; `undefined` when it never does. */
 function placeBeyond(text: string, levels: number): Position | undefined {
   let depth = 0;
-  let inString = false;
   for (let at = 0; at < text.length; at++) {
-    const char = text[at];
-    if (inString && char === "\\") at += 1;
-    else if (char === '"') inString = !inString;
-    else if (inString) continue;
-    else if (char === "}" || char === "]") depth -= 1;
-    else if ((char === "{" || char === "[") && ++depth > levels) return placeAt(text, at);
+    const char = text.charAt(at);
+    if (char === '"') at = closingQuote(text, at);
+    if ("{[".includes(char)) depth += 1;
+    if ("}]".includes(char)) depth -= 1;
+    if (depth > levels) return placeAt(text, at);
   }
   return undefined;
+}
+
+function closingQuote(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
+  return at;
 }
 
 function placeAt(text: string, offset: number): Position {
