@@ -35,22 +35,35 @@ function nesting(text: string): Refusal | undefined {
       while ((indents.at(-1) ?? -1) >= indent) indents.pop();
       indents.push(indent);
     }
-    const found = {
-      reason: `nests deeper than ${DEEPEST_NESTING} levels`,
-      place: { line: index + 1, column: 1 },
-    };
-    const indicators = /^(?:[ \t]*(?:[-?:](?=[ \t])|[&!][^ \t]*))*/
-      .exec(line)?.[0]
-      .match(/[-?:](?=[ \t])/g);
-    if (Math.max(indicators?.length ?? 0, indents.length - 1) > DEEPEST_NESTING) return found;
-    for (let at = 0; at < line.length; at++) {
-      const letter = line[at];
-      if (letter === "[" || letter === "{") open += 1;
-      else if (letter === "]" || letter === "}") open = Math.max(0, open - 1);
-      if (open > DEEPEST_NESTING) return found;
+    const brackets = bracketsIn(line, open);
+    open = brackets.open;
+    if (Math.max(indicatorsOf(line), indents.length - 1, brackets.most) > DEEPEST_NESTING) {
+      const place = { line: index + 1, column: 1 };
+      return { reason: `nests deeper than ${DEEPEST_NESTING} levels`, place };
     }
   }
   return undefined;
+}
+
+/** How many block indicators stand in front of a line's first word. */
+function indicatorsOf(line: string): number {
+  const [start = ""] = /^(?:[ \t]*(?:[-?:](?=[ \t])|[&!][^ \t]*))*/.exec(line) ?? [];
+  return start.match(/[-?:](?=[ \t])/g)?.length ?? 0;
+}
+
+/** How many brackets are open behind a line, and the most that are inside it. */
+function bracketsIn(
+  line: string,
+  before: number,
+): { readonly open: number; readonly most: number } {
+  let open = before;
+  let most = before;
+  for (const letter of line) {
+    if ("[{".includes(letter)) open += 1;
+    if ("]}".includes(letter)) open = Math.max(0, open - 1);
+    most = Math.max(most, open);
+  }
+  return { open, most };
 }
 
 /**
