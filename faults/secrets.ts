@@ -62,34 +62,32 @@ function withoutSecret(whole: string, ...match: unknown[]): string {
 /** Deepest nesting that is looked at: a text that is JSON may nest without end. */
 const DEEPEST_NESTING = 1500;
 
+type Paths = (readonly PropertyKey[])[];
+
 /** Paths of every text in a document that is a secret or holds one, and of every key that does. */
-export function secretPaths(
-  value: unknown,
-  path: readonly PropertyKey[] = [],
-): (readonly PropertyKey[])[] {
+export function secretPaths(value: unknown, path: readonly PropertyKey[] = []): Paths {
   if (path.length > DEEPEST_NESTING) return [];
   if (Array.isArray(value))
-    return value.flatMap((item, index): (readonly PropertyKey[])[] => {
-      const inside = secretPaths(item, [...path, index]);
-      // `[--hf-token, hf_...]`: what a value is may stand in the item before it.
-      const [before, word]: unknown[] = [value[index - 1], item];
-      if (inside.length > 0 || typeof before !== "string" || typeof word !== "string")
-        return inside;
-      return !holdsSecret(before) && holdsSecret(`${before} ${word}`) ? [[...path, index]] : [];
-    });
+    return value.flatMap((item, index) => pathsInItem(item, value[index - 1], [...path, index]));
   if (typeof value === "object" && value !== null)
     return Object.entries(value).flatMap(([key, inner]) => {
       const at = [...path, key];
       const named = ["string", "number"].includes(typeof inner) && isSecret(key, String(inner));
       return named || holdsSecret(key) ? [at] : secretPaths(inner, at);
     });
-  // A text may be a document itself, in which escapes hide a name.
-  return typeof value === "string" &&
-    (holdsSecret(value) ||
-      secretPaths(/^\s*[[{]/.test(value) ? jsonIn(value) : undefined).length > 0)
-    ? [path]
-    : [];
+  return typeof value === "string" && isSecretText(value) ? [path] : [];
 }
+
+/** Paths in a list's item. `[--hf-token, hf_...]`: what it is may stand in the item before it. */
+function pathsInItem(item: unknown, before: unknown, path: readonly PropertyKey[]): Paths {
+  const inside = secretPaths(item, path);
+  if (inside.length > 0 || typeof before !== "string" || typeof item !== "string") return inside;
+  return !holdsSecret(before) && holdsSecret(`${before} ${item}`) ? [path] : [];
+}
+
+/** `true` for text that carries a secret, also as a document, in which escapes hide a name. */
+const isSecretText = (text: string): boolean =>
+  holdsSecret(text) || (/^\s*[[{]/.test(text) && secretPaths(jsonIn(text)).length > 0);
 
 /**
  * `true` for `HF_TOKEN`, `clientSecret` and `--api-key`; not for `HF_TOKEN_PATH`, `MAX_TOKENS` or
