@@ -9,7 +9,6 @@ import { SERVICES } from "../../components/services";
 import { defined } from "../../faults/defined";
 import { nearestKey } from "../../faults/quoting";
 import { eachInTurn } from "../onRequest/eachOnce";
-import type { Cause } from "../rules/report";
 import { hostOf } from "../sees/host";
 import { readSystem } from "../sees/system";
 import { baseUrlOption } from "../stack/baseUrl";
@@ -88,7 +87,40 @@ async function verifyOutcome(
   name: string | undefined,
   interrupt: AbortSignal,
 ): Promise<Outcome> {
-  const { baseUrl, timeout: timeoutSeconds, record } = options;
+  const { record } = options;
+  const asked = await askedOf(options, name);
+  const { known, isWhole, recordsMemory } = asked;
+  const runs = await verifyEach(asked, options, interrupt);
+  const probes = runs.flatMap(({ machine, found }) =>
+    record ? found.probes : proposingToolCalls(machine, found.probes),
+  );
+  const causes = runs.flatMap(({ found }) =>
+    found.causes.map(({ command: next, ...cause }) => ({
+      ...cause,
+      command: forStack(next, options),
+    })),
+  );
+  const summary = summaryOf(probes, causes);
+  if (isWhole && !interrupt.aborted && summary.pass > 0 && summary.fail === 0)
+    keepPassed(known?.file ?? "", known?.text ?? "");
+  const said = { result: { probes, summary, causes }, text: verifyText(probes, causes) };
+  const failed = summary.fail > 0 || summary.pass === 0;
+  if (record === undefined || interrupt.aborted) return { ...said, failed };
+  // Read anew: it may have been edited in these minutes.
+  const now = readStack(stackFile(options)).text;
+  const { said: written, ...change } = recordToolCalls(
+    stackFile(options),
+    now,
+    runs.flatMap(({ edits }) => edits),
+    recordsMemory ? "No start measured anything new: nothing is recorded." : undefined,
+  );
+  const result = { ...said.result, ...change };
+  return { result, text: `${said.text}\n\n${written}`, failed };
+}
+
+/** What is asked, and of what. Throws where that can't be, or nothing is applied. */
+async function askedOf(options: VerifyCommandOptions, name: string | undefined) {
+  const { baseUrl, record } = options;
   const { known, planned } = await askedPlan(options);
   checkNames(options.only ?? [], probeNames());
   if (name !== undefined && baseUrl !== undefined)
@@ -102,22 +134,31 @@ async function verifyOutcome(
   // What answers though nothing is applied was started by hand: it is verified by its name.
   if (isWhole || (baseUrl === undefined && !(await listens(planned.machines))))
     await expectApplied(planned.machines, options);
-  const [probes, causes, edits]: [ProbeResult[], Cause[], Edit[]] = [[], [], []];
-  const ask = options.each ? await eachInTurn(planned.machines, about, options) : verify;
-  for (const machine of about === undefined ? planned.machines : [about.machine]) {
+  return { known, machines: planned.machines, about, only, isWhole, recordsMemory };
+}
+
+/** Verifies each machine, and keeps what was found, until somebody ends it. */
+async function verifyEach(
+  { machines, about, only, recordsMemory }: Awaited<ReturnType<typeof askedOf>>,
+  options: VerifyCommandOptions,
+  interrupt: AbortSignal,
+) {
+  const { baseUrl, timeout: timeoutSeconds } = options;
+  const runs = [];
+  const ask = options.each ? await eachInTurn(machines, about, options) : verify;
+  for (const machine of about === undefined ? machines : [about.machine]) {
     const found = await ask(machine, {
       ...defined({ only, baseUrl, about: about && [about] }),
-      ...{ timeoutSeconds, interrupt },
+      timeoutSeconds,
+      interrupt,
       host: hostOf,
-      machines: planned.machines,
+      machines,
       progress: verifyProgress(process.stderr),
     });
-    probes.push(...(record ? found.probes : proposingToolCalls(machine, found.probes)));
-    edits.push(...toolCallEdits(machine, found.probes));
+    const edits: Edit[] = toolCallEdits(machine, found.probes);
     if (recordsMemory)
       edits.push(...(await measuredEdits({ machine, host: hostOf(machine.dockerHost) })));
-    for (const { command: next, ...cause } of found.causes)
-      causes.push({ ...cause, command: forStack(next, options) });
+    runs.push({ machine, found, edits });
     if (interrupt.aborted) break;
     // The server at `--base-url` need not be the machine's.
     if (baseUrl === undefined) {
@@ -125,22 +166,7 @@ async function verifyOutcome(
       await keepVerify(verified, found.probes, process.env, await systemAsked(machine, found));
     }
   }
-  const summary = summaryOf(probes, causes);
-  if (isWhole && !interrupt.aborted && summary.pass > 0 && summary.fail === 0)
-    keepPassed(known?.file ?? "", known?.text ?? "");
-  const said = { result: { probes, summary, causes }, text: verifyText(probes, causes) };
-  const failed = summary.fail > 0 || summary.pass === 0;
-  if (record === undefined || interrupt.aborted) return { ...said, failed };
-  // Read anew: it may have been edited in these minutes.
-  const now = readStack(stackFile(options)).text;
-  const { said: written, ...change } = recordToolCalls(
-    stackFile(options),
-    now,
-    edits,
-    recordsMemory ? "No start measured anything new: nothing is recorded." : undefined,
-  );
-  const result = { ...said.result, ...change };
-  return { result, text: `${said.text}\n\n${written}`, failed };
+  return runs;
 }
 
 /** The stack file that is meant, if any, and its plan, or that of the server at `--base-url`. */
