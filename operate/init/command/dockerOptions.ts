@@ -21,50 +21,70 @@ export interface DockerRun {
 
 /** Full names of the short options. */
 const SHORT: Readonly<Record<string, string>> = {
-  ...{ d: "detach", i: "interactive", t: "tty", P: "publish-all", q: "quiet", a: "attach" },
-  ...{ e: "env", p: "publish", v: "volume", w: "workdir", u: "user", h: "hostname", l: "label" },
-  ...{ m: "memory", c: "cpu-shares" },
+  d: "detach",
+  i: "interactive",
+  t: "tty",
+  P: "publish-all",
+  q: "quiet",
+  a: "attach",
+  e: "env",
+  p: "publish",
+  v: "volume",
+  w: "workdir",
+  u: "user",
+  h: "hostname",
+  l: "label",
+  m: "memory",
+  c: "cpu-shares",
 };
 
 /** Options of `docker run` without a value; every other one takes one. */
 const SWITCHES = new Set([
-  ...["detach", "interactive", "tty", "rm", "privileged", "init", "read-only", "publish-all"],
-  ...["no-healthcheck", "oom-kill-disable", "sig-proxy", "disable-content-trust", "quiet"],
+  "detach",
+  "interactive",
+  "tty",
+  "rm",
+  "privileged",
+  "init",
+  "read-only",
+  "publish-all",
+  "no-healthcheck",
+  "oom-kill-disable",
+  "sig-proxy",
+  "disable-content-trust",
+  "quiet",
   "use-api-socket",
 ]);
 
 /** Splits what follows `docker run` into its options, the image and the rest. */
 export function readDockerRun(words: readonly string[]): DockerRun {
   const options: DockerOption[] = [];
-  for (let index = 0; index < words.length; index++) {
-    const word = words[index] ?? "";
-    if (word === "--") return { options, ...behind(words.slice(index + 1)) };
-    if (!word.startsWith("-")) return { options, ...behind(words.slice(index)) };
-    const equals = word.indexOf("=");
-    const flag = equals < 0 ? word : word.slice(0, equals);
-    const given = equals < 0 ? undefined : word.slice(equals + 1);
-    if (flag.startsWith("--")) {
-      const name = flag.slice(2);
-      if (SWITCHES.has(name)) options.push({ name });
-      else options.push({ name, value: given ?? words[++index] ?? "" });
-      continue;
-    }
-    // `-it`, `-p 8000:8000`, `-p8000:8000`: the last letter of a group may take a value.
-    const letters = word.slice(1);
-    const last = [...letters].findIndex(
-      (letter) => !SWITCHES.has(ownValue(SHORT, letter) ?? letter),
-    );
-    const switches = last < 0 ? letters : letters.slice(0, last);
-    options.push(...[...switches].map((letter) => ({ name: ownValue(SHORT, letter) ?? letter })));
-    if (last < 0) continue;
-    const letter = letters.charAt(last);
-    const attached = letters.slice(last + 1).replace(/^=/, "");
-    options.push({
-      name: ownValue(SHORT, letter) ?? letter,
-      value: attached === "" ? (words[++index] ?? "") : attached,
-    });
+  const left = [...words];
+  while (left[0]?.startsWith("-")) {
+    const word = left.shift() ?? "";
+    if (word === "--") break;
+    options.push(...(word.startsWith("--") ? [longOption(word, left)] : shortOptions(word, left)));
   }
-  return { options, rest: [] };
+  return { options, ...behind(left) };
+}
+
+/** An option by its full name; its value may be the next of the words. */
+function longOption(word: string, left: string[]): DockerOption {
+  const [, name = "", given] = /^--([^=]*)(?:=([\s\S]*))?$/.exec(word) ?? [];
+  return SWITCHES.has(name) ? { name } : { name, value: given ?? left.shift() ?? "" };
+}
+
+/** `-it`, `-p 8000:8000`, `-p8000:8000`: the last letter of a group may take a value. */
+function shortOptions(word: string, left: string[]): DockerOption[] {
+  const letters = word.slice(1);
+  const nameOf = (letter: string) => ownValue(SHORT, letter) ?? letter;
+  const last = [...letters].findIndex((letter) => !SWITCHES.has(nameOf(letter)));
+  const switches = [...(last < 0 ? letters : letters.slice(0, last))];
+  const options: DockerOption[] = switches.map((letter) => ({ name: nameOf(letter) }));
+  if (last < 0) return options;
+  const attached = letters.slice(last + 1).replace(/^=/, "");
+  const value = attached === "" ? (left.shift() ?? "") : attached;
+  return [...options, { name: nameOf(letters.charAt(last)), value }];
 }
 
 const behind = ([image, ...rest]: readonly string[]) =>
@@ -145,48 +165,58 @@ const USUAL_CACHE =
 
 /** Says of each option of a container what becomes of it. */
 export function containerFacts(options: readonly DockerOption[]): ContainerFacts {
-  const variables = new Map<string, string>();
+  const variables = new Map(
+    options.flatMap(({ name, value = "" }) => (name === "env" ? [assigned(value)] : [])),
+  );
   const ports = new Map<number, number>();
-  const setHere = new Set<string>();
-  const leftOut: LeftOut[] = [];
-  const volumes: Volume[] = [];
-  let modelCache: string | undefined;
-  for (const option of options) {
-    const { name, value = "" } = option;
-    if (name === "env") variables.set(...assigned(value));
+  const found = options.map((option) => becomes(option, variables.get("HF_HOME"), ports));
+  const modelCache = found.findLast((each) => each.modelCache !== undefined)?.modelCache;
+  return {
+    variables,
+    ports,
+    ...defined({ modelCache }),
+    volumes: found.flatMap((each) => each.volumes ?? []),
+    setHere: [...new Set(found.flatMap((each) => each.setHere ?? []))],
+    leftOut: found.flatMap((each) => each.leftOut ?? []),
+  };
+}
+
+interface Becomes extends Partial<Pick<ContainerFacts, "volumes" | "leftOut">> {
+  readonly modelCache?: string | undefined;
+  readonly setHere?: string;
+}
+
+/** What becomes of an option; a port that is published is added to `ports`. */
+function becomes(
+  option: DockerOption,
+  cacheInside: string | undefined,
+  ports: Map<number, number>,
+): Becomes {
+  const { name, value = "" } = option;
+  if (name === "env" || (name === "entrypoint" && value === "")) return {};
+  if (name === "publish") return { leftOut: publish(value, ports) };
+  if (name === "volume" || name === "mount") return mountFacts(option, cacheInside);
+  if (ownValue(SET_HERE, name)?.test(value)) return { setHere: `--${name}` };
+  return { leftOut: [{ what: written(option), why: ownValue(WHY, name) ?? NO_OPTION }] };
+}
+
+/** What becomes of a volume; `cacheInside` is where the container looks for models. */
+function mountFacts(option: DockerOption, cacheInside: string | undefined): Becomes {
+  const { name, value = "" } = option;
+  const { source, target } = mountOf(name, value);
+  if (MODEL_CACHE.test(target) || target === cacheInside) {
+    const isKnown = expansions(source).every((each) => each === "$HOME");
+    const why = "its folder on the machine is not known: set `modelCache`.";
+    const leftOut = isKnown ? [] : [{ what: asWritten(`-v ${value}`), why }];
+    return { modelCache: folderOf(source), leftOut };
   }
-  const cacheInside = variables.get("HF_HOME");
-  for (const option of options) {
-    const { name, value = "" } = option;
-    if (name === "env" || (name === "entrypoint" && value === "")) continue;
-    if (name === "publish") leftOut.push(...publish(value, ports));
-    else if (name === "volume" || name === "mount") {
-      const { source, target } = mountOf(name, value);
-      if (MODEL_CACHE.test(target) || target === cacheInside) {
-        modelCache = folderOf(source) ?? modelCache;
-        if (expansions(source).some((each) => each !== "$HOME"))
-          leftOut.push({
-            what: asWritten(`-v ${value}`),
-            why: "its folder on the machine is not known: set `modelCache`.",
-          });
-      } else if (OTHER_CACHE.test(target)) setHere.add("volumes of compiled kernels");
-      else {
-        const what = written(option);
-        volumes.push({
-          ...defined({ source: sourceOf(source) }),
-          target: plainFolder(target),
-          what,
-        });
-        leftOut.push({
-          what,
-          why: `${NO_VOLUME}${mountText(sourceOf(source), plainFolder(target))}`,
-        });
-      }
-    } else if (ownValue(SET_HERE, name)?.test(value)) setHere.add(`--${name}`);
-    else leftOut.push({ what: written(option), why: ownValue(WHY, name) ?? NO_OPTION });
-  }
-  const known = { variables, ports, volumes, setHere: [...setHere], leftOut };
-  return modelCache === undefined ? known : { ...known, modelCache };
+  if (OTHER_CACHE.test(target)) return { setHere: "volumes of compiled kernels" };
+  const what = written(option);
+  const [from, to] = [sourceOf(source), plainFolder(target)];
+  return {
+    volumes: [{ ...defined({ source: from }), target: to, what }],
+    leftOut: [{ what, why: `${NO_VOLUME}${mountText(from, to)}` }],
+  };
 }
 
 const NO_VOLUME =
