@@ -66,52 +66,61 @@ function turn(word: Word, notes: string, options: readonly Option[] = []): Comma
     options: [...stackFileOptions(), ...options],
     notes: `${notes}\nExit code: 0 done, 1 it failed, or that is not ours to start or stop, 2 wrong use.`,
     example: `${word} b`,
-    run: async (options: TurnOptions, typed?: string) => {
-      sayNothingIsAsked(options);
-      const { machines } = plannedStack(options);
-      const name = nameTyped(machines, typed);
-      const found = named(machines, name);
-      const theirs = notForUs(found, word);
-      if (theirs !== undefined) throw new Failed(theirs);
-      await expectApplied(machines, options);
-      if (found.server?.container.start === "onRequest") {
-        const { machine, server } = found;
-        if (word === "start") await expectNetworks(machine, server.container, options);
-        if (hasOnDemand(machine)) return turnOnDemand(word, { machine, server }, { options, name });
-        if (word === "start") await expectRoom({ machine, server }, options);
-      }
-      const ranks = namedContainers(found, machines);
-      // A head without its workers waits; workers without their head have nobody to ask them.
-      const all = word === "start" ? [...ranks].reverse() : ranks;
-      for (const { machine } of all) await expectConnection(machine);
-      if (word === "stop" && found.server) await requestsEnd(found.machine, found.server, machines);
-      const results = [];
-      for (const { machine, container } of all) {
-        const { stopGraceSeconds } = container;
-        if (options.again) await freshBudget(machine.dockerHost, container.name);
-        await docker(
-          [word, container.name],
-          machine.dockerHost,
-          ANSWER_SECONDS + stopGraceSeconds,
-        ).catch((error) => {
-          throw whyNotDone(error, word, { machine, container }, options);
-        });
-        const { availableGiB = null } =
-          parseMeminfo(await hostOf(machine.dockerHost).meminfo()) ?? {};
-        results.push({ machine: machine.name, container: container.name, availableGiB });
-      }
-      const lines = results.map((each) =>
-        word === "start"
-          ? `${each.container} is started.`
-          : stoppedText(each.container, each.availableGiB),
-      );
-      if (word === "stop")
-        lines.push(`\`${forStack(`serving start ${name}`, options)}\` starts it again.`);
-      else if (found.server)
-        lines.push(`\`${forStack("serving status --wait", options)}\` follows it.`);
-      return { result: { [word]: results }, text: lines.join("\n") };
-    },
+    run: (options: TurnOptions, typed?: string) => turnNamed(word, options, typed),
   });
+}
+
+/** Starts or stops what is named, by whoever may. */
+async function turnNamed(word: Word, options: TurnOptions, typed?: string): Promise<Outcome> {
+  sayNothingIsAsked(options);
+  const { machines } = plannedStack(options);
+  const name = nameTyped(machines, typed);
+  const found = named(machines, name);
+  const theirs = notForUs(found, word);
+  if (theirs !== undefined) throw new Failed(theirs);
+  await expectApplied(machines, options);
+  if (found.server?.container.start === "onRequest") {
+    const { machine, server } = found;
+    if (word === "start") await expectNetworks(machine, server.container, options);
+    if (hasOnDemand(machine)) return turnOnDemand(word, { machine, server }, { options, name });
+    if (word === "start") await expectRoom({ machine, server }, options);
+  }
+  const results = await turnContainers(word, found, { machines, options });
+  const lines = results.map((each) =>
+    word === "start"
+      ? `${each.container} is started.`
+      : stoppedText(each.container, each.availableGiB),
+  );
+  if (word === "stop")
+    lines.push(`\`${forStack(`serving start ${name}`, options)}\` starts it again.`);
+  else if (found.server)
+    lines.push(`\`${forStack("serving status --wait", options)}\` follows it.`);
+  return { result: { [word]: results }, text: lines.join("\n") };
+}
+
+/** Starts or stops the containers of what is named, each on its machine. */
+async function turnContainers(
+  word: Word,
+  found: Named,
+  { machines, options }: { machines: readonly MachinePlan[]; options: TurnOptions },
+) {
+  const ranks = namedContainers(found, machines);
+  // A head without its workers waits; workers without their head have nobody to ask them.
+  const all = word === "start" ? [...ranks].reverse() : ranks;
+  for (const { machine } of all) await expectConnection(machine);
+  if (word === "stop" && found.server) await requestsEnd(found.machine, found.server, machines);
+  const results = [];
+  for (const { machine, container } of all) {
+    const { dockerHost } = machine;
+    const seconds = ANSWER_SECONDS + container.stopGraceSeconds;
+    if (options.again) await freshBudget(dockerHost, container.name);
+    await docker([word, container.name], dockerHost, seconds).catch((error) => {
+      throw whyNotDone(error, word, { machine, container }, options);
+    });
+    const { availableGiB = null } = parseMeminfo(await hostOf(dockerHost).meminfo()) ?? {};
+    results.push({ machine: machine.name, container: container.name, availableGiB });
+  }
+  return results;
 }
 
 /** What is said where Docker doesn't start or stop a container. */
