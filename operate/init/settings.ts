@@ -54,13 +54,7 @@ export function settingsFor(
   wanted: Wanted,
 ): { settings: Settings; comments: Map<string, string> } {
   const { memory, dockerHost, home, modelCache, servers, ollama } = facts;
-  // In the GPU's own memory a server takes nothing of what a plan adds up.
-  const [a, ...others] = whyNoServer(facts.device) === undefined ? servers : [];
-  const takers = gpuTakers(facts, wanted);
-  const otherGiB = [
-    ...others.map(({ share = 0 }) => share * memory.totalGiB),
-    ...takers.map(({ gib }) => gib),
-  ];
+  const [a] = countedServers(facts);
   const venvs = servers.flatMap(({ venv }) => venv ?? []);
   const comments = new Map(Object.entries(COMMENTS));
   const settings = {
@@ -71,23 +65,39 @@ export function settingsFor(
     home,
     modelCache: wanted.modelCache ?? (modelCache.usual ? undefined : modelCache.path),
     instanceA: a === undefined ? "none" : instanceA(a, facts, wanted, comments),
-    otherGpuMemoryGiB:
-      otherGiB.length === 0 ? undefined : hundredths(otherGiB.reduce((sum, gib) => sum + gib, 0)),
+    otherGpuMemoryGiB: otherMemory(facts, wanted, comments),
     ...(wanted.server === undefined ? {} : serverB(facts, wanted, wanted.server, comments)),
     ...services(facts, wanted, comments),
     simpleServer: ollama?.unit === true ? simpleServer(ollama) : undefined,
     venvs: venvs.length === 0 ? undefined : venvs,
   };
-  const named = [
-    ...(others.length === 0 ? [] : ["the other vLLM servers"]),
-    ...takers.map(({ name, gib }) => `${name} (${gib} GiB)`),
-  ];
-  if (takers.length > 0)
-    comments.set("otherGpuMemoryGiB", `What ${named.join(", ")} took when this was written.`);
   if (a === undefined) comments.set("instanceA", servers.length === 0 ? NO_INSTANCE_A : UNCOUNTED);
   if (wanted.modelCache !== undefined) comments.set("modelCache", "From the command's volume.");
   if (dockerHost !== undefined && isOverSsh({ dockerHost })) comments.set("dockerHost", overSsh());
   return { settings, comments };
+}
+
+/** The vLLM servers that count, instance A first: in its own memory, a GPU's take nothing of a plan. */
+const countedServers = ({ device, servers }: HostFacts): readonly HostServer[] =>
+  whyNoServer(device) === undefined ? servers : [];
+
+/** What others than instance A and Ollama take of the GPU's memory, in GiB. */
+function otherMemory(
+  facts: HostFacts,
+  wanted: Wanted,
+  comments: Map<string, string>,
+): number | undefined {
+  const [, ...others] = countedServers(facts);
+  const takers = gpuTakers(facts, wanted);
+  const taken = [
+    ...others.map(({ share = 0 }) => share * facts.memory.totalGiB),
+    ...takers.map(({ gib }) => gib),
+  ];
+  const named = takers.map(({ name, gib }) => `${name} (${gib} GiB)`);
+  if (others.length > 0) named.unshift("the other vLLM servers");
+  if (takers.length > 0)
+    comments.set("otherGpuMemoryGiB", `What ${named.join(", ")} took when this was written.`);
+  return taken.length === 0 ? undefined : hundredths(taken.reduce((sum, gib) => sum + gib, 0));
 }
 
 const NO_INSTANCE_A =
@@ -242,22 +252,36 @@ export function freePort(
  * Bridge, chat UI and clients of server B; without one, of instance A where it says what it serves.
  */
 function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string>): Settings {
-  const [a] = whyNoServer(facts.device) === undefined ? facts.servers : [];
-  const { server, network, clients } = wanted;
+  const [a] = countedServers(facts);
+  const { server, network } = wanted;
   const ofA = server === undefined || makesVectors(server);
   if (ofA && (a === undefined || nameOf(a) === undefined)) return {};
   // No container reaches what listens on loopback alone.
   const reached = !ofA || !isLoopback(a?.address ?? "");
   // The bridge has no key for a server that isn't ours.
   const bridged = reached && !(ofA && a?.asksForKey);
-  const settingsOf = (key: ClientKey) => ({
-    server: ofA ? INSTANCE_A : undefined,
-    via: bridged && (key === "claudeCode" || network !== undefined) ? "bridge" : "native",
+  const unfit = ofA ? notForAgents(a) : undefined;
+  const clients = CLIENTS.filter(
+    ({ key, coding }) => wanted.clients.includes(key) && !(coding && unfit),
+  ).map(({ key }) => {
+    const viaBridge = bridged && (key === "claudeCode" || network !== undefined);
+    const via = viaBridge ? "bridge" : "native";
+    return [key, { server: ofA ? INSTANCE_A : undefined, via }] as const;
   });
-  const known = CLIENTS.filter(
-    ({ key, coding }) => clients.includes(key) && !(ofA && coding && notForAgents(a)),
-  ).map(({ key }) => key);
-  const { administrator } = wanted;
+  return {
+    ...(reached ? proposedServices(ofA, facts, wanted, comments) : {}),
+    clients: { host: network, ...Object.fromEntries(clients) },
+  };
+}
+
+/** What each service proposes for itself, of instance A (`ofA`) or of server B. */
+function proposedServices(
+  ofA: boolean,
+  facts: HostFacts,
+  wanted: Wanted,
+  comments: Map<string, string>,
+): Settings {
+  const { administrator, network } = wanted;
   const proposal = {
     freePort: (from: number) => freePort(from, facts, wanted),
     ...(network === undefined
@@ -265,18 +289,15 @@ function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string
       : { network: { listen: EVERY_ADDRESS, keyVariable: BRIDGE_KEY } }),
     ...(ofA ? { servers: [INSTANCE_A] } : {}),
   };
-  const around: Settings = {};
-  for (const { key, proposed } of reached ? SERVICES : []) {
+  const settings: Settings = {};
+  for (const { key, proposed } of SERVICES) {
     const made = proposed?.(proposal);
-    if (made !== undefined)
-      around[key] = key === "chatUi" ? { ...made.block, administrator } : made.block;
-    for (const [path, why] of Object.entries(made?.comments ?? {}))
+    if (made === undefined) continue;
+    settings[key] = key === "chatUi" ? { ...made.block, administrator } : made.block;
+    for (const [path, why] of Object.entries(made.comments ?? {}))
       comments.set(path === "" ? key : `${key}.${path}`, why);
   }
-  return {
-    ...around,
-    clients: { host: network, ...Object.fromEntries(known.map((key) => [key, settingsOf(key)])) },
-  };
+  return settings;
 }
 
 /** Whether a server has no chat that a service or a client could use. */
