@@ -145,56 +145,78 @@ function poolingFaults(machine: MachineSettings): MachineFault[] {
  */
 function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]): MachineFault[] {
   const names = machines[own]?.bridge?.servers ?? [];
-  const others = () =>
-    Object.entries(machines)
-      .filter(([name]) => name !== own)
-      .flatMap(([name, { inferenceServers }]) =>
-        Object.keys(inferenceServers).map((key) => `${name}.${key}`),
-      );
-  const serverOf = (name: string) => {
-    const { on, key } = onOtherMachine(name) ?? { on: own, key: name };
+  return names.flatMap((name, index) => {
+    if (onOtherMachine(name) === undefined) return [];
+    const found = noWayTo(name, own, machines) ?? otherWindow(name, own, machines);
+    return found === undefined ? [] : [{ path: [index], ...found }];
+  });
+}
+
+type Found = Omit<MachineFault, "path">;
+const impossible = (message: string): Found => ({ code: "impossible_value", message });
+
+/** Why a machine's bridge can't forward to this server of another machine. */
+function noWayTo(
+  name: string,
+  own: string,
+  machines: StackSettings["machines"],
+): Found | undefined {
+  const { on = own, key = name } = onOtherMachine(name) ?? {};
+  if (on === own) return impossible(`${own} is this machine: write \`${key}\`.`);
+  const machine = machines[on];
+  const server = machine?.inferenceServers[key];
+  if (machine === undefined || server === undefined)
+    return {
+      code: "unknown_reference",
+      message: `No server \`${key}\` on a machine \`${on}\`. On other machines: ${serversBeside(own, machines)}.`,
+    };
+  if (server.start === "onRequest" && machine.onDemand !== undefined)
+    return impossible(
+      `llama-swap on ${on} starts \`${name}\`, and no other machine can reach it: put the server behind a \`bridge\` on ${on}, and point clients at that bridge.`,
+    );
+  if (server.nodes !== undefined)
+    return machines[own]?.link === undefined
+      ? impossible(
+          `\`${name}\` is only reachable over its private link, and ${own} is not on that link: declare the bridge on ${on}.`,
+        )
+      : undefined;
+  if (isLoopback(server.listen))
+    return impossible(
+      `\`${name}\` listens on ${server.listen}, which no other machine can reach: write \`machines.${on}.inferenceServers.${key}.listen\` with the address by which ${own} knows ${on}. vLLM asks for no key, so let a firewall admit ${own} alone.`,
+    );
+  if (hostOnNetwork(machine, machine.clients.host) !== undefined) return undefined;
+  return {
+    code: "missing_key",
+    message: `${own} needs a name or address of ${on} to reach it: write one as \`machines.${on}.clients.host\`.`,
+  };
+}
+
+function serversBeside(own: string, machines: StackSettings["machines"]): string {
+  const known = Object.entries(machines)
+    .filter(([name]) => name !== own)
+    .flatMap(([name, { inferenceServers }]) =>
+      Object.keys(inferenceServers).map((key) => `${name}.${key}`),
+    );
+  return known.length === 0 ? "none is declared" : listOf(known);
+}
+
+/** Another server behind the same bridge that has the same name, with another window. */
+function otherWindow(
+  name: string,
+  own: string,
+  machines: StackSettings["machines"],
+): Found | undefined {
+  const serverOf = (written: string) => {
+    const { on, key } = onOtherMachine(written) ?? { on: own, key: written };
     return machines[on]?.inferenceServers[key];
   };
-  return names.flatMap((name, index): MachineFault[] => {
-    const other = onOtherMachine(name);
-    if (other === undefined) return [];
-    const { on, key } = other;
-    const fault = (code: string, message: string) => [{ path: [index], code, message }];
-    const machine = machines[on];
-    const server = serverOf(name);
-    if (on === own) return fault("impossible_value", `${own} is this machine: write \`${key}\`.`);
-    if (machine === undefined || server === undefined) {
-      const known = others();
-      const are = known.length === 0 ? "none is declared" : listOf(known);
-      return fault(
-        "unknown_reference",
-        `No server \`${key}\` on a machine \`${on}\`. On other machines: ${are}.`,
-      );
-    }
-    if (server.start === "onRequest" && machine.onDemand !== undefined) {
-      const message = `llama-swap on ${on} starts \`${name}\`, and no other machine can reach it: put the server behind a \`bridge\` on ${on}, and point clients at that bridge.`;
-      return fault("impossible_value", message);
-    }
-    if (server.nodes !== undefined) {
-      if (machines[own]?.link === undefined)
-        return fault(
-          "impossible_value",
-          `\`${name}\` is only reachable over its private link, and ${own} is not on that link: declare the bridge on ${on}.`,
-        );
-    } else if (isLoopback(server.listen)) {
-      const message = `\`${name}\` listens on ${server.listen}, which no other machine can reach: write \`machines.${on}.inferenceServers.${key}.listen\` with the address by which ${own} knows ${on}. vLLM asks for no key, so let a firewall admit ${own} alone.`;
-      return fault("impossible_value", message);
-    }
-    if (server.nodes === undefined && hostOnNetwork(machine, machine.clients.host) === undefined) {
-      const message = `${own} needs a name or address of ${on} to reach it: write one as \`machines.${on}.clients.host\`.`;
-      return fault("missing_key", message);
-    }
-    const twin = names.find(
-      (each) => serverOf(each)?.servedModelName === server.servedModelName && each !== name,
-    );
-    const window = twin === undefined ? undefined : serverOf(twin)?.maxModelLen;
-    if (window === undefined || window === server.maxModelLen) return [];
-    const message = `\`${name}\` and \`${twin}\` both serve \`${server.servedModelName}\`, but with context windows of ${server.maxModelLen} and ${window} tokens: a session could not continue on the other server. Give both the same \`maxModelLen\`.`;
-    return fault("impossible_value", message);
-  });
+  const server = serverOf(name);
+  const twin = machines[own]?.bridge?.servers?.find(
+    (each) => serverOf(each)?.servedModelName === server?.servedModelName && each !== name,
+  );
+  const window = twin === undefined ? undefined : serverOf(twin)?.maxModelLen;
+  if (window === undefined || window === server?.maxModelLen) return undefined;
+  return impossible(
+    `\`${name}\` and \`${twin}\` both serve \`${server?.servedModelName}\`, but with context windows of ${server?.maxModelLen} and ${window} tokens: a session could not continue on the other server. Give both the same \`maxModelLen\`.`,
+  );
 }
