@@ -14,9 +14,10 @@ import { readStack } from "../stack/readStack";
 import { stackFile } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
 import { sayNext } from "./afterUp";
-import { beginning } from "./beginning";
+import { type Asked, type Beginning, beginning } from "./beginning";
 import { keepRecord } from "./keepRecord";
 import { mayAsk } from "./mayAsk";
+import type { Task } from "./task";
 import { backAgain, forwardAgain, verifiedUp } from "./verifiedUp";
 
 /** What somebody asked of `serving up`. */
@@ -48,30 +49,53 @@ export async function up(
   const [keeper] = now.plan.machines;
   if (keeper === undefined) return plain();
   const settings = fingerprintOfText(now.text) ?? "";
+  const ends = await upByRecord(
+    { stack, options, now, settings, keeper },
+    { settings, verified, again },
+  );
+  return ends ?? plain(now.plan.machines);
+}
+
+/** Updates as the record says. Returns the exit code; `undefined` where the engine alone is asked. */
+async function upByRecord(
+  update: Omit<Task, "failed" | "signal">,
+  asked: Asked,
+): Promise<number | undefined> {
+  const { keeper, settings, stack } = update;
   for (;;) {
-    const record = await readRecord(keeper);
-    const { failed } = record;
-    if (record.unreadable !== undefined) say(record.unreadable);
-    const running = record.underWay !== undefined && lives(record.underWay.by);
-    const begins = beginning(record, { settings, verified, again }, running);
-    if ("says" in begins) say(forStack(begins.says, { stack }));
+    const { begins, failed } = await begin(keeper, asked, stack);
     if (begins.kind === "refused") return 1;
-    if (begins.kind === "plain") return plain(now.plan.machines);
+    if (begins.kind === "plain") return undefined;
     if (begins.kind === "untouched") {
       await keepRecord(keeper, defined({ failed }));
       continue;
     }
-    const code = await endingInOrder((signal) => {
-      const task = { stack, options, now, settings, keeper, failed, signal };
-      if (begins.kind === "verified") return verifiedUp(task);
-      return begins.kind === "back"
-        ? backAgain(task, begins.underWay)
-        : forwardAgain(task, begins.underWay, begins.same);
-    });
+    const code = await endingInOrder((signal) => carryOut(begins, { ...update, failed, signal }));
     // What was put back is not what the stack file has now: that is looked at anew.
     if (begins.kind !== "back" || (await readRecord(keeper)).underWay !== undefined) return code;
     if (begins.underWay.settings === settings) return code;
   }
+}
+
+/** Decides by the record what an update begins with, and says it. */
+async function begin(keeper: MachinePlan, asked: Asked, stack: string) {
+  const record = await readRecord(keeper);
+  if (record.unreadable !== undefined) say(record.unreadable);
+  const running = record.underWay !== undefined && lives(record.underWay.by);
+  const begins = beginning(record, asked, running);
+  if ("says" in begins) say(forStack(begins.says, { stack }));
+  return { begins, failed: record.failed };
+}
+
+/** Updates with the verified stack file behind it, or finishes an update that was broken off. */
+function carryOut(
+  begins: Extract<Beginning, { readonly kind: "verified" | "back" | "forward" }>,
+  task: Task,
+): Promise<number> {
+  if (begins.kind === "verified") return verifiedUp(task);
+  return begins.kind === "back"
+    ? backAgain(task, begins.underWay)
+    : forwardAgain(task, begins.underWay, begins.same);
 }
 
 /** Options by which the engine would apply something else than is looked at, a part, or nothing. */
