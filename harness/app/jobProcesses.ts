@@ -48,55 +48,57 @@ export interface JobProcesses {
  */
 export function jobProcesses(pgid: number | undefined, mark: JobMark | undefined): JobProcesses {
   const fs = process.getBuiltinModule("node:fs");
-  const text = (path: string) => {
+  function text(path: string) {
     try {
       return fs.readFileSync(path, "utf8");
     } catch {
       // It has ended meanwhile, or it is another user's.
       return undefined;
     }
-  };
-  const hasMark = (pid: string, { variable, id }: JobMark) => {
+  }
+  function hasMark(pid: string) {
+    if (mark === undefined) return false;
     const environment = text(`/proc/${pid}/environ`) ?? "";
     // Most processes of a machine are others', and each look reads them all.
-    if (!environment.includes(id)) return false;
+    if (!environment.includes(mark.id)) return false;
     return environment.split("\0").some((entry) => {
       const [name, value = ""] = entry.split("=", 2);
-      return name === variable && value.split(":").includes(id);
+      return name === mark.variable && value.split(":").includes(mark.id);
     });
-  };
-  let groupExists = false;
-  if (pgid !== undefined) {
+  }
+  function exists(group: number) {
     try {
-      process.kill(-pgid, 0);
-      groupExists = true;
+      process.kill(-group, 0);
+      return true;
     } catch (error) {
       // EPERM: there are members, but under another user (macOS says it of zombies too).
-      groupExists = (error as NodeJS.ErrnoException).code === "EPERM";
+      return (error as NodeJS.ErrnoException).code === "EPERM";
     }
   }
-  if (!groupExists && mark === undefined) return { groupLives: false, escaped: [] };
-  let pids: string[];
-  try {
-    pids = fs.readdirSync("/proc").filter((entry) => /^\d+$/.test(entry));
-  } catch {
-    return { groupLives: groupExists, escaped: [] };
+  function pidsToLookAt() {
+    if (group === undefined && mark === undefined) return [];
+    try {
+      return fs.readdirSync("/proc").filter((entry) => /^\d+$/.test(entry));
+    } catch {
+      return [];
+    }
   }
+  const group = pgid !== undefined && exists(pgid) ? pgid : undefined;
   let readAny = false;
   let inGroup = false;
   const escaped: number[] = [];
-  for (const pid of pids) {
+  for (const pid of pidsToLookAt()) {
     const stat = text(`/proc/${pid}/stat`);
     if (stat === undefined) continue;
     readAny = true;
     // "pid (name) state ppid pgrp ...": the name may hold anything, brackets included, so read from
     // its end.
-    const [state, , group] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    if (state === "Z" || state === "X" || state === "x") continue;
-    if (groupExists && Number(group) === pgid) inGroup = true;
-    else if (mark !== undefined && hasMark(pid, mark)) escaped.push(Number(pid));
+    const [state = "", , its] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    if (["Z", "X", "x"].includes(state)) continue;
+    if (Number(its) === group) inGroup = true;
+    else if (hasMark(pid)) escaped.push(Number(pid));
   }
-  return { groupLives: groupExists && (inGroup || !readAny), escaped };
+  return { groupLives: group !== undefined && (inGroup || !readAny), escaped };
 }
 
 /**
