@@ -9,7 +9,12 @@ import { refusalText } from "../sees/api";
 import { hostOf } from "../sees/host";
 import type { LlamaSwap } from "../sees/onDemand/llamaSwap";
 import { SwapProblem } from "../sees/onDemand/llamaSwap";
-import { llamaSwapOf, type SwapMachine, seeOnDemand } from "../sees/onDemand/onDemand";
+import {
+  llamaSwapOf,
+  type OnDemandSeen,
+  type SwapMachine,
+  seeOnDemand,
+} from "../sees/onDemand/onDemand";
 import { clockTime, waitingFor } from "../sees/onDemand/swapFigures";
 import { failedPath } from "../sees/onDemand/swapFiles";
 import { tunnelTo } from "../sees/tunnel";
@@ -162,21 +167,7 @@ class ByRequest {
       const over = asked.answer;
       const seen = await seeOnDemand(machine, this.host, this.swap);
       if (seen.containers.get(key)?.status === "running") return undefined;
-      const refused = seen.events.findLast(
-        (each) =>
-          each.server === key && each.event === "refused" && Date.parse(each.at) >= this.began,
-      );
-      const failed = seen.failed.get(key);
-      if (refused !== undefined)
-        throw new Failed(
-          `${refused.reason ?? failed?.sentence ?? `${key} did not start`}.${failed === undefined ? "" : this.retryText(failed.until)}`,
-        );
-      if (over !== undefined && over !== "")
-        throw new Failed(
-          `llama-swap did not start ${key}: ${quote(over)}. See: serving logs ${key}`,
-        );
-      if (over === "")
-        throw new Failed(`${key} was ready, but has stopped again. See: serving logs ${key}`);
+      this.expectNoRefusal(seen, over);
       if (signal.aborted)
         return `The request for ${key} was ${interruption(signal)}: nothing starts.`;
       const own = { key, since: new Date(this.began).toISOString() };
@@ -189,6 +180,24 @@ class ByRequest {
       }
       await sleep(LOOK_MILLISECONDS);
     }
+  }
+
+  /** Throws `Failed` where the server was refused, or its request is over before it runs. */
+  private expectNoRefusal({ events, failed }: OnDemandSeen, over: string | undefined): void {
+    const { key } = this.one.server;
+    const refused = events.findLast(
+      (each) =>
+        each.server === key && each.event === "refused" && Date.parse(each.at) >= this.began,
+    );
+    const { sentence, until } = failed.get(key) ?? {};
+    if (refused !== undefined)
+      throw new Failed(
+        `${refused.reason ?? sentence ?? `${key} did not start`}.${until === undefined ? "" : this.retryText(until)}`,
+      );
+    if (over === "")
+      throw new Failed(`${key} was ready, but has stopped again. See: serving logs ${key}`);
+    if (over !== undefined)
+      throw new Failed(`llama-swap did not start ${key}: ${quote(over)}. See: serving logs ${key}`);
   }
 
   private retryText(until: string): string {
