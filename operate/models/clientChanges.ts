@@ -26,24 +26,46 @@ export function clientChanges(
   const writes = kind === "chat" || kind === "base";
   const others = chats.filter((key) => key !== server);
   const after = writes ? [...others, server] : others;
-  const [before] = chats;
-  return Object.entries(clients).flatMap(([key, client]): ClientChange[] => {
-    if (typeof client !== "object") return [];
-    const named = client.server;
-    const isGone =
-      named !== undefined && Object.hasOwn(inferenceServers, named) && !after.includes(named);
-    const mustSay = named === undefined && after.length > 1 && chats.length < 2;
-    const uses = isGone || before === undefined ? server : before;
-    const moves = writes && (isGone || mustSay);
-    const changed = (named ?? (chats.length < 2 ? before : undefined)) === server;
-    const served = [newValue("servedModelName"), newValue("model.id")];
-    const stale =
-      client.model !== undefined &&
-      ((moves && isGone) || changed) &&
-      !served.includes(client.model);
-    return [
-      ...(moves ? [{ path: [key, "server"] as const, value: uses }] : []),
-      ...(stale ? [{ path: [key, "model"] as const, value: undefined }] : []),
-    ];
-  });
+  const around = {
+    server,
+    gone: writes ? Object.keys(inferenceServers).filter((key) => !after.includes(key)) : [],
+    mustSay: writes && after.length > 1 && chats.length < 2,
+    only: chats.length < 2 ? chats[0] : undefined,
+    served: [newValue("servedModelName"), newValue("model.id")],
+  };
+  return Object.entries(clients).flatMap(([key, client]) =>
+    typeof client === "object" ? changesOfClient(key, client, around) : [],
+  );
+}
+
+interface Around {
+  /** The server that gets a model's values. */
+  readonly server: string;
+  /** Servers that no longer write text, where that one does. */
+  readonly gone: readonly string[];
+  /** Whether a client that names no server would have a choice from now on. */
+  readonly mustSay: boolean;
+  /** The server of a client that names none. */
+  readonly only: string | undefined;
+  /** The names that the server will have. */
+  readonly served: readonly unknown[];
+}
+
+function changesOfClient(
+  key: string,
+  {
+    server: named,
+    model,
+  }: { readonly server?: string | undefined; readonly model?: string | undefined },
+  { server, gone, mustSay, only, served }: Around,
+): ClientChange[] {
+  const changes: ClientChange[] = [];
+  const isGone = named !== undefined && gone.includes(named);
+  if (isGone) changes.push({ path: [key, "server"], value: server });
+  else if (named === undefined && mustSay)
+    changes.push({ path: [key, "server"], value: only ?? server });
+  const isChanged = isGone || (named ?? only) === server;
+  if (isChanged && model !== undefined && !served.includes(model))
+    changes.push({ path: [key, "model"], value: undefined });
+  return changes;
 }
