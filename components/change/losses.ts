@@ -48,44 +48,55 @@ export function lossesOf(
   { containers, ollama, kv }: Felt,
   machines: readonly MachinePlan[],
 ): Loss[] {
-  const { inferenceServers, ranks, endpoints } = before;
-  const loss = (key: string, what: Loss["what"], more: Partial<Loss> = {}): Loss[] => [
+  const loss: MakeLoss = (key, what, more = {}) => [
     { key, names: namesOf(before, key), users: usersOf(before, key, machines), what, ...more },
   ];
+  const isRestarted = ollama === "restarted" && before.simpleServer.mode === "host";
   return [
     ...containers.flatMap(({ key, kind, steps, startsOnRequest }) => {
       // A worker has no API: its head goes with it.
-      if (kind === "unchanged" || kind === "created" || ranks.some((rank) => rank.key === key))
-        return [];
+      const isWorker = before.ranks.some((rank) => rank.key === key);
+      if (kind === "unchanged" || kind === "created" || isWorker) return [];
       if (kind === "removed") return loss(key, "removed");
       if (startsOnRequest) return loss(key, "stopped");
       return loss(key, kv[key]?.after?.fits.most === false ? "fails" : "gone", { steps });
     }),
-    ...(ollama === "restarted" && before.simpleServer.mode === "host"
-      ? loss(SIMPLE_SERVER, "gone", { steps: [RESTART] })
-      : []),
-    ...inferenceServers.flatMap(({ key, serve }) => {
-      const now = after?.inferenceServers.find((each) => each.key === key)?.serve ?? serve;
-      const kept = everyName(now);
-      const names = everyName(serve).filter((name) => !kept.includes(name));
-      const windows = { before: `${serve.maxModelLen}`, after: `${now.maxModelLen}` };
-      return [
-        ...(names.length > 0 ? loss(key, "names", { names }) : []),
-        ...(now.maxModelLen < serve.maxModelLen ? loss(key, "window", windows) : []),
-      ];
-    }),
-    ...endpoints.flatMap(({ key, url, network }) => {
-      const now = after?.endpoints.find((each) => each.key === key);
-      if (now === undefined) return [];
-      if (now.url !== url) return loss(key, "address", { before: url, after: now.url });
-      // An endpoint that other computers could not reach before can't be lost.
-      if (network === undefined || now.network === network) return [];
-      return loss(key, "address", {
-        before: network,
-        after: now.network ?? "no address for other computers",
-      });
-    }),
+    ...(isRestarted ? loss(SIMPLE_SERVER, "gone", { steps: [RESTART] }) : []),
+    ...before.inferenceServers.flatMap((server) => serverLosses(server, after, loss)),
+    ...before.endpoints.flatMap((endpoint) => addressLosses(endpoint, after, loss)),
   ];
+}
+
+type MakeLoss = (key: string, what: Loss["what"], more?: Partial<Loss>) => Loss[];
+
+/** Names that a server no longer answers to, and a window that shrinks. */
+function serverLosses(
+  { key, serve }: MachinePlan["inferenceServers"][number],
+  after: MachinePlan | undefined,
+  loss: MakeLoss,
+): Loss[] {
+  const now = after?.inferenceServers.find((each) => each.key === key)?.serve ?? serve;
+  const kept = everyName(now);
+  const names = everyName(serve).filter((name) => !kept.includes(name));
+  const windows = { before: `${serve.maxModelLen}`, after: `${now.maxModelLen}` };
+  return [
+    ...(names.length > 0 ? loss(key, "names", { names }) : []),
+    ...(now.maxModelLen < serve.maxModelLen ? loss(key, "window", windows) : []),
+  ];
+}
+
+function addressLosses(
+  { key, url, network }: MachinePlan["endpoints"][number],
+  after: MachinePlan | undefined,
+  loss: MakeLoss,
+): Loss[] {
+  const now = after?.endpoints.find((each) => each.key === key);
+  if (now === undefined) return [];
+  if (now.url !== url) return loss(key, "address", { before: url, after: now.url });
+  // An endpoint that other computers could not reach before can't be lost.
+  if (network === undefined || now.network === network) return [];
+  const without = "no address for other computers";
+  return loss(key, "address", { before: network, after: now.network ?? without });
 }
 
 function namesOf(plan: MachinePlan, key: string): readonly string[] {
