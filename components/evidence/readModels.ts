@@ -76,44 +76,62 @@ function readModel(
   const kept = modelFiles(project, id);
   const from = cache === undefined ? undefined : cacheHere(cache);
   const snapshot = own ?? (from && snapshotOf(from, id, revision));
-  const weights = from && snapshot ? weightsOf(from, snapshot) : undefined;
   const inCache = snapshot && join(snapshot, CONFIG);
   const shown = (file: string) =>
     file.startsWith(kept) ? join("models", folder, basename(file)) : file;
+  const weightsGB = from && snapshot ? weightsOf(from, snapshot) : undefined;
+  const found = { kept, inCache, wholeConfig, weightsGB, shown };
   try {
-    const recipe = readRecipe(project, id);
-    const assumed = recipe !== undefined && recipe.config.from !== "model";
-    // The model's own file is better than one that was put together.
-    const [config] = [assumed && inCache, join(kept, CONFIG), inCache].filter(
-      (file) => typeof file === "string" && existsSync(file),
-    );
-    if (typeof config !== "string") return undefined;
-    const prefill = recipe?.speeds.find(({ what }) => what === "prefill");
-    return {
-      source: shown(config),
-      config: readJsonFile(config, { pythonNumbers: true }).value,
-      ...defined({
-        assumedFrom: assumed && config !== inCache ? recipe.config.source : undefined,
-        catalogue: recipe && catalogueWeights(recipe),
-        cachedConfig:
-          wholeConfig && inCache && inCache !== config && existsSync(inCache)
-            ? readJsonFile(inCache, { pythonNumbers: true }).value
-            : undefined,
-        weightsGB: weights,
-        starts: readStarts(join(kept, STARTS)),
-        prefill: prefill && { tokensPerSecond: prefill.tokensPerSecond, source: prefill.source },
-      }),
-    };
+    return evidenceOf(readRecipe(project, id), found);
   } catch (error) {
-    if (error instanceof UnreadableInput)
-      return { source: shown(error.input), problem: error.reason };
-    if (error instanceof FaultyInput)
-      return {
-        source: shown(error.input),
-        problem: error.faults.map((fault) => faultLine(fault)).join("; "),
-      };
-    throw error;
+    const { file, problem } = problemOf(error);
+    return { source: shown(file), problem };
   }
+}
+
+interface Found {
+  /** The model's folder in `models/`. */
+  readonly kept: string;
+  /** Its configuration in a cache or a folder of its own. */
+  readonly inCache: string | undefined;
+  readonly wholeConfig: boolean;
+  readonly weightsGB: number | undefined;
+  /** A file as messages name it. */
+  readonly shown: (file: string) => string;
+}
+
+function evidenceOf(
+  recipe: Recipe | undefined,
+  { kept, inCache, wholeConfig, weightsGB, shown }: Found,
+): ModelEvidence | undefined {
+  const assumed = recipe !== undefined && recipe.config.from !== "model";
+  // The model's own file is better than one that was put together.
+  const [config] = [assumed && inCache, join(kept, CONFIG), inCache].filter(
+    (file) => typeof file === "string" && existsSync(file),
+  );
+  if (typeof config !== "string") return undefined;
+  const prefill = recipe?.speeds.find(({ what }) => what === "prefill");
+  const hasWhole = wholeConfig && inCache && inCache !== config && existsSync(inCache);
+  return {
+    source: shown(config),
+    config: readJsonFile(config, { pythonNumbers: true }).value,
+    ...defined({
+      assumedFrom: assumed && config !== inCache ? recipe.config.source : undefined,
+      catalogue: recipe && catalogueWeights(recipe),
+      cachedConfig: hasWhole ? readJsonFile(inCache, { pythonNumbers: true }).value : undefined,
+      weightsGB,
+      starts: readStarts(join(kept, STARTS)),
+      prefill: prefill && { tokensPerSecond: prefill.tokensPerSecond, source: prefill.source },
+    }),
+  };
+}
+
+/** What is wrong with a model's file. Throws what says nothing about one. */
+function problemOf(error: unknown): { readonly file: string; readonly problem: string } {
+  if (error instanceof UnreadableInput) return { file: error.input, problem: error.reason };
+  if (!(error instanceof FaultyInput)) throw error;
+  const problem = error.faults.map((fault) => faultLine(fault)).join("; ");
+  return { file: error.input, problem };
 }
 
 function catalogueWeights(recipe: Recipe): ModelEvidence["catalogue"] {
