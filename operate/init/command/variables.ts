@@ -33,33 +33,43 @@ export function variableValues(
   variables: ReadonlyMap<string, string>,
   inContainer: boolean,
 ): VariableValues {
-  const values: ServerValue[] = [];
-  const leftOut: LeftOut[] = [];
-  const setHere: string[] = [];
-  const environment: Record<string, string> = {};
-  let tokenVariable: string | undefined;
   const home = inContainer ? undefined : folderOf(variables.get("HF_HOME") ?? "");
-  for (const [name, value] of variables) {
-    if (name === "HF_HOME" && home !== undefined) continue;
-    const why = whyNot(name, value);
-    const setting = settingOf(name, value);
-    if (TOKENS.test(name)) tokenVariable = namedIn(value) ?? name;
-    else if (setting !== undefined) values.push(...setting);
-    else if (ownValue(USUAL, name) === value) setHere.push(name);
-    else if (why === undefined) environment[name] = value;
-    else leftOut.push({ what: `the variable ${name}`, why });
-  }
+  const found = [...variables]
+    .filter(([name]) => name !== "HF_HOME" || home === undefined)
+    .map(([name, value]) => becomes(name, value));
+  const token = found.findLast((each) => each.token !== undefined)?.token;
   return {
     values: [
-      ...values,
-      ...(tokenVariable === undefined ? [] : [value(["huggingFaceTokenVariable"], tokenVariable)]),
-      ...Object.entries(environment).map(([name, of]) => value(["environment", name], of)),
+      ...found.flatMap((each) => each.setting ?? []),
+      ...(token === undefined ? [] : [value(["huggingFaceTokenVariable"], token)]),
+      ...found.flatMap((each) => each.environment ?? []),
     ],
-    leftOut,
-    setHere,
+    leftOut: found.flatMap((each) => each.leftOut ?? []),
+    setHere: found.flatMap((each) => each.setHere ?? []),
     ...(home === undefined ? {} : { modelCache: home }),
-    ...(tokenVariable === undefined ? {} : { tokenVariable }),
+    ...(token === undefined ? {} : { tokenVariable: token }),
   };
+}
+
+interface Becomes {
+  /** Variable of the operator's shell with the token of Hugging Face. */
+  readonly token?: string;
+  readonly setting?: readonly ServerValue[];
+  /** The name of a variable that every server of ours has with this value. */
+  readonly setHere?: string;
+  readonly environment?: ServerValue;
+  readonly leftOut?: LeftOut;
+}
+
+function becomes(name: string, given: string): Becomes {
+  if (TOKENS.test(name)) return { token: namedIn(given) ?? name };
+  const setting = settingOf(name, given);
+  if (setting !== undefined) return { setting };
+  if (ownValue(USUAL, name) === given) return { setHere: name };
+  const why = whyNot(name, given);
+  return why === undefined
+    ? { environment: value(["environment", name], given) }
+    : { leftOut: { what: `the variable ${name}`, why } };
 }
 
 const value = (path: readonly string[], of: ServerValue["value"]): ServerValue => ({
