@@ -144,26 +144,33 @@ function containerChange(
   const { name = "", role = "" } = now ?? old ?? {};
   const changes =
     old && now ? [...argumentChanges(old, now), ...withWorkers(server, restarted)] : [];
-  const same = changes.length === 0 ? "unchanged" : "replaced";
-  const kind: ContainerChange["kind"] = !now ? "removed" : !old ? "created" : same;
+  const kind = kindOf(old, now, changes);
+  const startsOnRequest = now?.start === "onRequest";
   const serverBefore = oldServer && { server: oldServer, changes };
+  const start = () =>
+    server && after ? serverSteps(server, weightsOf(server, after), serverBefore) : undefined;
   return {
     resource,
     key: (server ?? oldServer)?.key ?? role,
     name,
     kind,
-    ...(now?.start === "onRequest" ? { startsOnRequest: true as const } : {}),
-    ...(now?.start === "onRequest" && after?.onDemand ? { startsByRequest: true as const } : {}),
+    ...(startsOnRequest ? { startsOnRequest } : {}),
+    ...(startsOnRequest && after?.onDemand ? { startsByRequest: true as const } : {}),
     changes,
-    steps:
-      !now || !after || kind === "unchanged"
-        ? []
-        : server
-          ? serverSteps(server, weightsOf(server, after), serverBefore)
-          : serviceSteps(now, old),
+    steps: !now || kind === "unchanged" ? [] : (start() ?? serviceSteps(now, old)),
     pulls: now && old?.image !== now.image ? now.image : null,
     downloads: kind === "unchanged" ? [] : downloadsOf(server, oldServer),
   };
+}
+
+function kindOf(
+  old: MachinePlan["containers"][number] | undefined,
+  now: MachinePlan["containers"][number] | undefined,
+  changes: readonly ArgumentChange[],
+): ContainerChange["kind"] {
+  if (!now) return "removed";
+  if (!old) return "created";
+  return changes.length === 0 ? "unchanged" : "replaced";
 }
 
 function withWorkers(
