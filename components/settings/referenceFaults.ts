@@ -100,33 +100,44 @@ function clientFaults(
   if (name === undefined) {
     const known = talking.length > 0 ? talking : beside(machine);
     const choice = known.length === 0 ? "none is declared" : `there are ${known.join(", ")}`;
-    return [
-      {
-        path: [...at, "server"],
-        code: "missing_key",
-        message: `Say which server it uses: ${choice}.`,
-      },
-    ];
+    const message = `Say which server it uses: ${choice}.`;
+    return [{ path: [...at, "server"], code: "missing_key", message }];
   }
-  const faults = serverFaults(machine, name, [...at, "server"], settings.model === undefined);
-  if (settings.via === "bridge") {
-    if (machine.bridge === undefined) {
-      const message = "There is no `bridge` on this machine. Declare one, or write `via: native`.";
-      faults.push({ path: [...at, "via"], code: "missing_key", message });
-    } else if (!(machine.bridge.servers ?? servers).includes(name)) {
-      const message = `\`${name}\` is not behind the bridge: add it to \`bridge.servers\`.`;
-      faults.push({ path: [...at, "via"], code: "unknown_reference", message });
-    }
+  return [
+    ...serverFaults(machine, name, [...at, "server"], settings.model === undefined),
+    ...(settings.via === "bridge" ? bridgeFaults(machine, name, [...at, "via"]) : []),
+    ...windowFaults(machine, name, settings.maxOutputTokens ?? 0, [...at, "maxOutputTokens"]),
+  ];
+}
+
+/** Faults of a client's way over the bridge. */
+function bridgeFaults(
+  { bridge, inferenceServers }: MachineSettings,
+  name: string,
+  path: readonly PropertyKey[],
+): MachineFault[] {
+  if (bridge === undefined) {
+    const message = "There is no `bridge` on this machine. Declare one, or write `via: native`.";
+    return [{ path, code: "missing_key", message }];
   }
-  const { simpleServer } = machine;
+  if ((bridge.servers ?? Object.keys(inferenceServers)).includes(name)) return [];
+  const message = `\`${name}\` is not behind the bridge: add it to \`bridge.servers\`.`;
+  return [{ path, code: "unknown_reference", message }];
+}
+
+/** Whether a client's longest answer leaves room in its server's window. */
+function windowFaults(
+  { inferenceServers, simpleServer }: MachineSettings,
+  name: string,
+  maxOutputTokens: number,
+  path: readonly PropertyKey[],
+): MachineFault[] {
   const ollama = name === SIMPLE_SERVER && simpleServer.mode === "host" ? simpleServer : undefined;
-  const window = machine.inferenceServers[name]?.maxModelLen ?? ollama?.contextLength;
-  if (window !== undefined && (settings.maxOutputTokens ?? 0) >= window) {
-    const message =
-      ollama === undefined
-        ? `The server's window is ${window} tokens, prompt and output together: every request would be refused.`
-        : `Ollama's window is ${window} tokens (\`simpleServer.contextLength\`), prompt and output together: nothing is left for the prompt.`;
-    faults.push({ path: [...at, "maxOutputTokens"], code: "impossible_value", message });
-  }
-  return faults;
+  const window = inferenceServers[name]?.maxModelLen ?? ollama?.contextLength;
+  if (window === undefined || maxOutputTokens < window) return [];
+  const message =
+    ollama === undefined
+      ? `The server's window is ${window} tokens, prompt and output together: every request would be refused.`
+      : `Ollama's window is ${window} tokens (\`simpleServer.contextLength\`), prompt and output together: nothing is left for the prompt.`;
+  return [{ path, code: "impossible_value", message }];
 }
