@@ -2,6 +2,7 @@ import { Failed } from "../../commandLine/exit";
 import type { MachinePlan } from "../../components/plan";
 import type { Part } from "../../machines/update/record";
 import { hostOf } from "../sees/host";
+import type { Named } from "../stack/named";
 import { ranksOf } from "../stack/ranksOf";
 import { keepVerify } from "../verify/lastVerify";
 import { PROBE_SECONDS } from "../verify/probeSeconds";
@@ -46,19 +47,27 @@ export async function waitForParts(
     if (withinSeconds === undefined) continue;
     const spent = Math.round((performance.now() - began) / 1000);
     const left = Math.max(1, Math.round(withinSeconds) - spent);
-    for (const machine of machines)
-      for (const { server, container } of namedParts(machine, [{ name: part }])) {
-        // A worker is waited for together with its head.
-        if ((server?.rank?.index ?? 0) > 0 || container === undefined) continue;
-        const results =
-          server === undefined
-            ? [await waitForService(machine, container, left, isOver)]
-            : await waitForServer(ranksOf({ machine, server }, machines), left, isOver);
-        waited.push(...results.map((result) => ({ part, result })));
-        if (results.some(({ outcome }) => outcome !== "ready") || signal.aborted) return waited;
-      }
+    for (const named of machines.flatMap((machine) => namedParts(machine, [{ name: part }]))) {
+      const results = await waitForPart(named, machines, left, isOver);
+      waited.push(...results.map((result) => ({ part, result })));
+      if (results.length === 0) continue;
+      if (results.some(({ outcome }) => outcome !== "ready") || signal.aborted) return waited;
+    }
   }
   return waited;
+}
+
+async function waitForPart(
+  { machine, server, container }: Named,
+  machines: readonly MachinePlan[],
+  seconds: number,
+  isOver: () => boolean,
+): Promise<readonly WaitedOn[]> {
+  // A worker is waited for together with its head.
+  if ((server?.rank?.index ?? 0) > 0 || container === undefined) return [];
+  return server === undefined
+    ? [await waitForService(machine, container, seconds, isOver)]
+    : waitForServer(ranksOf({ machine, server }, machines), seconds, isOver);
 }
 
 /** Why a machine's Docker doesn't answer; `undefined` where each does. */
