@@ -29,50 +29,59 @@ function runCommand(): Command {
     notes:
       "Every process that carries the run's mark (LOCAL_SERVING_JOB in its environment) ends with it, inside the app's\nprocess group or not. Start what must outlive the run without that variable.",
     example: "harness app run --config automation.yaml -- ./evaluate.sh --strict",
-    run: async (options: ContractOptions & { readonly format: Format }, evaluator: string[]) => {
-      const { contract } = readContract(options);
-      const { app, conformance } = contract.verification;
-      if (app === undefined) throw new WrongUse("the config declares no app (verification.app)");
-      const { ledger, result: used } = await withLedger(options, (setting) =>
-        withApp({ app, project: options.project, ...setting }, (address, interrupt) =>
-          runBounded({
-            argv: evaluator,
-            cwd: process.cwd(),
-            env: { ...setting.env, [`${options.prefix}APP_URL`]: address },
-            streams: {
-              // With --format json our stdout is one document, so the evaluator's output goes to
-              // stderr.
-              stdout: options.format === "json" ? 2 : 1,
-              stderr: 2,
-              // A process group in the background must not read from a terminal.
-              ...(process.stdin.isTTY ? {} : { stdin: 0 }),
-            },
-            ...defined({ timeoutSec: conformance?.timeout_sec }),
-            jobs: setting.ledger.jobs,
-            interrupt,
-          }),
-        ),
-      );
-      const { result, ...run } = used;
-      const ended = result && failureOf(result, conformance?.timeout_sec);
-      const unmet =
-        result === undefined ? "the evaluator did not run" : ended && `the evaluator ${ended}`;
-      const failure = run.failure ?? unmet;
-      const verdict = failure === undefined ? "pass" : "fail";
-      const report = {
-        ...run,
-        verdict,
-        ...defined({ failure }),
-        evaluator: result?.notStarted === undefined ? (result ?? null) : null,
-      };
-      ledger.record({ ...report, event: "app run", argv: evaluator });
-      const states = run.states.map(({ state, because }) => `${state}: ${because}`);
-      const end = failure === undefined ? verdict : `${verdict}: ${failure}`;
-      return {
-        result: { ...report, ledger: ledger.directory },
-        text: [...states, end, `ledger: ${ledger.directory}`].join("\n"),
-        failed: verdict === "fail",
-      };
-    },
+    run: evaluated,
   });
 }
+
+/** Starts the app, runs the evaluator against it, and says how both ended. */
+async function evaluated(
+  options: ContractOptions & { readonly format: Format },
+  evaluator: string[],
+) {
+  const { contract } = readContract(options);
+  const { app, conformance } = contract.verification;
+  if (app === undefined) throw new WrongUse("the config declares no app (verification.app)");
+  const timeoutSec = conformance?.timeout_sec;
+  const { ledger, result: used } = await withLedger(options, (setting) =>
+    withApp({ app, project: options.project, ...setting }, (address, interrupt) =>
+      runBounded({
+        argv: evaluator,
+        cwd: process.cwd(),
+        env: { ...setting.env, [`${options.prefix}APP_URL`]: address },
+        streams: streamsFor(options.format),
+        ...defined({ timeoutSec }),
+        jobs: setting.ledger.jobs,
+        interrupt,
+      }),
+    ),
+  );
+  const { result, ...run } = used;
+  const ended = result && failureOf(result, timeoutSec);
+  const unmet =
+    result === undefined ? "the evaluator did not run" : ended && `the evaluator ${ended}`;
+  const failure = run.failure ?? unmet;
+  const verdict = failure === undefined ? "pass" : "fail";
+  const report = {
+    ...run,
+    verdict,
+    ...defined({ failure }),
+    evaluator: result?.notStarted === undefined ? (result ?? null) : null,
+  };
+  ledger.record({ ...report, event: "app run", argv: evaluator });
+  const states = run.states.map(({ state, because }) => `${state}: ${because}`);
+  const end = failure === undefined ? verdict : `${verdict}: ${failure}`;
+  return {
+    result: { ...report, ledger: ledger.directory },
+    text: [...states, end, `ledger: ${ledger.directory}`].join("\n"),
+    failed: verdict === "fail",
+  };
+}
+
+/** Where the evaluator reads and writes. */
+const streamsFor = (format: Format) => ({
+  // With --format json our stdout is one document, so the evaluator's output goes to stderr.
+  stdout: format === "json" ? 2 : 1,
+  stderr: 2,
+  // A process group in the background must not read from a terminal.
+  ...(process.stdin.isTTY ? {} : { stdin: 0 }),
+});
