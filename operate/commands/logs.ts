@@ -44,36 +44,39 @@ export function logsCommand(): Command {
       "Exit code: 0 printed, 1 there is no such container, or its log can't be read, 2 wrong use.",
     example: "logs b --tail 50",
     run: async (options: LogsOptions, typed?: string) => {
-      const asJson = options.format === "json";
-      if (options.follow && asJson)
+      if (options.follow && options.format === "json")
         throw new WrongUse("--follow prints lines as they come: leave out --format json.");
       const { machines } = plannedStack(options);
       const found = named(machines, nameTyped(machines, typed));
       const sources = sourcesOf(found, machines, options);
       if (found.container !== undefined) await expectApplied(machines, options);
-      const read = sources.map(async ({ machine, name, words, env }) => {
-        const lines: string[] = [];
-        let last = "";
-        const redact = lineRedactor();
-        const mark = sources.length === 1 ? "" : `${machine}: `;
-        const { stdout, ended } = start(words, {
-          env,
-          merged: true,
-          held: options.follow === true,
-        });
-        eachLine(stdout, (text) => {
-          const shown = redact(text);
-          if (/\S/.test(shown)) last = shown;
-          if (asJson) lines.push(shown);
-          else process.stdout.write(`${forTerminal(`${mark}${shown}`)}\n`);
-        });
-        if ((await ended).code === 0) return { machine, name, lines };
-        const gone = /No such container/.test(last) ? " `serving up --refresh` makes it." : "";
-        throw new Failed(`The log of ${name} can't be read: ${last}.${gone}`);
-      });
-      return { result: { logs: await Promise.all(read) }, text: "" };
+      const logs = sources.map((source) =>
+        readLog(source, options, sources.length === 1 ? "" : `${source.machine}: `),
+      );
+      return { result: { logs: await Promise.all(logs) }, text: "" };
     },
   });
+}
+
+/** The lines of one log, without secrets; but for JSON they are printed, each behind the mark. */
+async function readLog(
+  { machine, name, words, env }: ReturnType<typeof sourcesOf>[number],
+  { format, follow }: LogsOptions,
+  mark: string,
+) {
+  const lines: string[] = [];
+  let last = "";
+  const redact = lineRedactor();
+  const { stdout, ended } = start(words, { env, merged: true, held: follow === true });
+  eachLine(stdout, (text) => {
+    const shown = redact(text);
+    if (/\S/.test(shown)) last = shown;
+    if (format === "json") lines.push(shown);
+    else process.stdout.write(`${forTerminal(`${mark}${shown}`)}\n`);
+  });
+  if ((await ended).code === 0) return { machine, name, lines };
+  const gone = /No such container/.test(last) ? " `serving up --refresh` makes it." : "";
+  throw new Failed(`The log of ${name} can't be read: ${last}.${gone}`);
 }
 
 /** What prints the logs of a thing. Throws `WrongUse` for one whose log nobody here knows. */
