@@ -154,26 +154,31 @@ async function outside({ key, machine }: Named, tunnel: Tunnel): Promise<ItemSta
 }
 
 async function ofContainer(
-  { key, machine, server }: Named,
+  named: Named,
   host: Host,
   tunnel: Tunnel,
   found: ContainerState | undefined,
 ): Promise<ItemStatus> {
+  const { key, machine, server } = named;
   if (found === undefined)
     return { key, state: "not there", well: false, note: await makesIt(machine, key) };
   const since = Date.parse(sinceOf(found));
   const item = { key, ...(since > 0 ? { seconds: Math.round((Date.now() - since) / 1000) } : {}) };
-  const { status, health = "healthy", restartCount } = found;
-  const { dockerHost } = machine;
   if (server !== undefined && isStoppedAsPlanned(server.container, found))
-    return { ...item, ...(await stoppedStatus(key, found, dockerHost)) };
-  if (status !== "running")
-    return {
-      ...item,
-      state: status,
-      well: false,
-      ...defined({ note: notRunningNote(key, found) }),
-    };
+    return { ...item, ...(await stoppedStatus(key, found, machine.dockerHost)) };
+  const { status: state } = found;
+  if (state !== "running")
+    return { ...item, state, well: false, ...defined({ note: notRunningNote(key, found) }) };
+  return { ...item, ...(await ofRunning(named, host, tunnel, found)) };
+}
+
+async function ofRunning(
+  { machine, server }: Named,
+  host: Host,
+  tunnel: Tunnel,
+  found: ContainerState,
+): Promise<Omit<ItemStatus, "key" | "seconds">> {
+  const { health = "healthy", restartCount } = found;
   // A worker has no API: it is well once its head is, which Docker's health check asks.
   const hasApi = server !== undefined && (server.rank?.index ?? 0) === 0;
   const { url } = hasApi ? originFromHere(machine, server.reach, tunnel) : {};
@@ -183,18 +188,21 @@ async function ofContainer(
   // The API of a dead engine still gives figures.
   const isAlive = figures === undefined || (await answersOk(`${url}/health`));
   if (isAlive && (await isStuck(url, server, figures)))
-    return { ...item, state: "does not answer", well: false, ...defined({ figures, note: STUCK }) };
+    return { state: "does not answer", well: false, ...defined({ figures, note: STUCK }) };
   if (isAlive && (figures || (url === undefined && health === "healthy")))
-    return { ...item, state: "ready", well: true, ...defined({ figures, note: again }) };
-  if (server === undefined) return { ...item, state: health, well: false };
+    return { state: "ready", well: true, ...defined({ figures, note: again }) };
+  if (server === undefined) return { state: health, well: false };
   // One that was up, and is silent, ended or hangs: its log has no newer phase of a start.
-  const log = url === undefined ? undefined : await scanContainer(found.name, dockerHost, [READY]);
-  if (!isAlive || log?.hits.has(READY) === true)
-    return { ...item, state: "does not answer", well: false, ...defined({ note: again }) };
+  if (!isAlive || (url !== undefined && (await wasReady(found, machine.dockerHost))))
+    return { state: "does not answer", well: false, ...defined({ note: again }) };
   const { phase, note } = await host.phaseOf(found);
   const notes = [note, again].filter((each) => each !== undefined).join("; ");
-  return { ...item, state: phase, well: false, ...defined({ note: notes || undefined }) };
+  return { state: phase, well: false, ...defined({ note: notes || undefined }) };
 }
+
+/** Whether the log of a container says that its server was ready since it started. */
+const wasReady = async ({ name }: ContainerState, dockerHost: string) =>
+  (await scanContainer(name, dockerHost, [READY]))?.hits.has(READY) === true;
 
 /** Since when a container is what it is: of one that ended, since its end. */
 const sinceOf = ({ status, startedAt, finishedAt }: ContainerState): string =>
