@@ -178,29 +178,41 @@ function memoryFindings(
     server,
     demand: { ...server.memory, ...fixedKvCache[server.container.name] },
   }));
+  return [...findings, ...shortage(machine, asked, memory, held)];
+}
+
+/** What is said where the demands exceed what is available and what `held` gives back, in GiB. */
+function shortage(
+  machine: MachinePlan,
+  asked: readonly {
+    readonly server: ReturnType<typeof serversOn>[number];
+    readonly demand: Parameters<typeof takenGiB>[0];
+  }[],
+  { totalGiB, availableGiB }: NonNullable<MachineFacts["memory"]>,
+  held: number,
+): PreflightFinding[] {
   const wanted = asked.reduce((sum, { demand }) => sum + takenGiB(demand, totalGiB), 0);
-  const freeGiB = memory.availableGiB + held;
-  if (freeGiB < wanted) {
-    const names = asked.map(({ server }) => server.container.name).join(", ");
-    const [lower] = asked.flatMap(({ server: { key, container }, demand }) => {
-      const { name } = container;
-      const room = shareRoom(machine, name);
-      if (room === undefined || !takesItsShare(demand)) return [];
-      // No more than the machine has free now, and no more than its plan leaves.
-      const free = shareWithin(freeGiB - wanted + demand.utilization * totalGiB, totalGiB);
-      const most = Math.min(free, room.byAggregate);
-      const { value: share } = adviseShare({ ...room, byAggregate: most }, demand.utilization);
-      return share > 0 ? [{ key, name, share }] : [];
-    });
-    const remedy =
-      lower === undefined
-        ? "Free memory: lowering one `gpuMemoryUtilization` is not enough."
-        : `Free memory, or lower \`gpuMemoryUtilization\` of ${lower.name} to ${lower.share} or less.`;
-    const message = `Not enough memory for ${names}: ${wanted.toFixed(2)} GiB is needed (utilization x ${totalGiB.toFixed(2)} GiB${Object.keys(fixedKvCache).length > 0 ? ", or what `kvCacheMemoryBytes` takes" : ""}), MemAvailable is ${memory.availableGiB.toFixed(2)} GiB${held > 0 ? ` and our running servers hold ${held.toFixed(2)} GiB` : ""}. ${remedy} Nothing was touched.`;
-    const setting = lower && `inferenceServers.${lower.key}.gpuMemoryUtilization`;
-    findings.push(refused(message, setting, lower?.share));
-  }
-  return findings;
+  const freeGiB = availableGiB + held;
+  if (freeGiB >= wanted) return [];
+  const names = asked.map(({ server }) => server.container.name).join(", ");
+  const [lower] = asked.flatMap(({ server: { key, container }, demand }) => {
+    const { name } = container;
+    const room = shareRoom(machine, name);
+    if (room === undefined || !takesItsShare(demand)) return [];
+    // No more than the machine has free now, and no more than its plan leaves.
+    const free = shareWithin(freeGiB - wanted + demand.utilization * totalGiB, totalGiB);
+    const most = Math.min(free, room.byAggregate);
+    const { value: share } = adviseShare({ ...room, byAggregate: most }, demand.utilization);
+    return share > 0 ? [{ key, name, share }] : [];
+  });
+  const remedy =
+    lower === undefined
+      ? "Free memory: lowering one `gpuMemoryUtilization` is not enough."
+      : `Free memory, or lower \`gpuMemoryUtilization\` of ${lower.name} to ${lower.share} or less.`;
+  const fixed = Object.keys(machine.ledger.fixedKvCache ?? {}).length > 0;
+  const message = `Not enough memory for ${names}: ${wanted.toFixed(2)} GiB is needed (utilization x ${totalGiB.toFixed(2)} GiB${fixed ? ", or what `kvCacheMemoryBytes` takes" : ""}), MemAvailable is ${availableGiB.toFixed(2)} GiB${held > 0 ? ` and our running servers hold ${held.toFixed(2)} GiB` : ""}. ${remedy} Nothing was touched.`;
+  const setting = lower && `inferenceServers.${lower.key}.gpuMemoryUtilization`;
+  return [refused(message, setting, lower?.share)];
 }
 
 function portFindings(
