@@ -17,57 +17,56 @@ export const appAddress = (config: ConfigView): string | undefined =>
 /**
  * Faults of the app, and of the two blocks that need a running app, beyond the form of their keys.
  */
-export function appFaults(config: ConfigView, at: FaultMaker): Fault[] {
-  const faults: Fault[] = [];
-  const found = (...fault: Parameters<FaultMaker["error"]>) => void faults.push(at.error(...fault));
+export const appFaults = (config: ConfigView, at: FaultMaker): Fault[] => [
+  ...missingAppFaults(config, at),
+  ...proofFaults(config, at),
+  ...originFaults(config, at),
+];
 
+function missingAppFaults(config: ConfigView, at: FaultMaker): Fault[] {
   const needing = [CONFORMANCE, VISUAL]
     .filter((path) => config.has(path))
     .map((path) => path.at(-1));
-  if (needing.length > 0 && !config.has(APP))
-    found(
-      APP,
-      "missing_key",
-      `\`verification.app\` is required, since ${needing.join(" and ")} need${needing.length === 1 ? "s" : ""} a running app that the harness starts.`,
-    );
+  if (needing.length === 0 || config.has(APP)) return [];
+  const message = `\`verification.app\` is required, since ${needing.join(" and ")} need${needing.length === 1 ? "s" : ""} a running app that the harness starts.`;
+  return [at.error(APP, "missing_key", message)];
+}
 
+/** Faults of what proves that the app is ready. */
+function proofFaults(config: ConfigView, at: FaultMaker): Fault[] {
   const byUrl = config.has(READY_URL);
   const byCommand = config.has(READY_COMMAND);
-  const [code, has] = byUrl ? ["both_proofs", "both"] : ["no_proof", "neither"];
-  if (config.isMap(READY) && byUrl === byCommand)
-    found(
-      READY,
-      code,
-      `\`ready\` takes exactly one of \`url\` and \`command\`; it has ${has}.`,
-      "key",
-    );
-  else if (byCommand && !config.has(INTERFACE))
-    found(
-      INTERFACE,
-      "missing_key",
-      "`interface` is required when readiness is a command: without it evaluators have no address for the app.",
-    );
+  if (config.isMap(READY) && byUrl === byCommand) {
+    const [code, has] = byUrl ? ["both_proofs", "both"] : ["no_proof", "neither"];
+    const message = `\`ready\` takes exactly one of \`url\` and \`command\`; it has ${has}.`;
+    return [at.error(READY, code, message, "key")];
+  }
+  if (!byCommand || config.has(INTERFACE)) return [];
+  const message =
+    "`interface` is required when readiness is a command: without it evaluators have no address for the app.";
+  return [at.error(INTERFACE, "missing_key", message)];
+}
 
+/** Faults of the addresses, which all have to be the app's. */
+function originFaults(config: ConfigView, at: FaultMaker): Fault[] {
+  const faults: Fault[] = [];
   const originAt = (path: readonly string[]) => {
     const text = config.text(path);
     const { origin, fault } = text === undefined ? {} : httpUrl(text);
-    if (fault !== undefined) found(path, "wrong_form", `\`${path.at(-1)}\` ${fault}.`);
+    if (fault !== undefined)
+      faults.push(at.error(path, "wrong_form", `\`${path.at(-1)}\` ${fault}.`));
     return origin;
   };
   const [face, ready, visual] = [originAt(INTERFACE), originAt(READY_URL), originAt(VISUAL_URL)];
-  if (ready !== undefined && face !== undefined && ready !== face)
-    found(
-      INTERFACE,
-      "other_origin",
-      `The origin ${face} is not that of ready.url (${ready}): readiness would vouch for another instance.`,
-    );
+  if (ready !== undefined && face !== undefined && ready !== face) {
+    const message = `The origin ${face} is not that of ready.url (${ready}): readiness would vouch for another instance.`;
+    faults.push(at.error(INTERFACE, "other_origin", message));
+  }
   const address = config.text(INTERFACE) === undefined ? ready : face;
-  if (visual !== undefined && address !== undefined && visual !== address)
-    found(
-      VISUAL_URL,
-      "other_origin",
-      `The origin ${visual} is not the app's (${address}): the check would look at something else.`,
-    );
+  if (visual !== undefined && address !== undefined && visual !== address) {
+    const message = `The origin ${visual} is not the app's (${address}): the check would look at something else.`;
+    faults.push(at.error(VISUAL_URL, "other_origin", message));
+  }
   return faults;
 }
 
