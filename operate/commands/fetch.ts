@@ -3,6 +3,7 @@ import { command } from "../../commandLine/command";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import type { Needs } from "../../components/fetch";
+import type { MachinePlan } from "../../components/plan";
 import { fetchMissing } from "../fetch/fetchMissing";
 import { missingOf, needsOf, needsText, whyNotFetched } from "../fetch/needs";
 import { expectConnection } from "../sees/tunnel";
@@ -48,14 +49,7 @@ Exit code: 0 everything is here, 1 something is missing, doesn't fit or couldn't
       const problems = failure === undefined ? refusals : [failure];
       const complete = missing.length === 0 || (changes && failure === undefined);
       const text = complete
-        ? [
-            `${machine.name} has every image and model of ${stackFile(options)}.`,
-            ...(machine.onDemand === undefined
-              ? []
-              : [
-                  "After `serving up`, `serving verify --each` starts each server on demand once. The first start compiles kernels, so no client has to wait for that later.",
-                ]),
-          ]
+        ? completeText(machine, stackFile(options))
         : [
             ...(changes ? [] : needsText(needs)),
             ...(problems.length > 0 ? problems : ["Next: serving fetch"]),
@@ -64,6 +58,14 @@ Exit code: 0 everything is here, 1 something is missing, doesn't fit or couldn't
       return { result, text: text.join("\n"), failed: !complete };
     },
   });
+}
+
+function completeText({ name, onDemand }: MachinePlan, file: string): string[] {
+  const here = `${name} has every image and model of ${file}.`;
+  if (onDemand === undefined) return [here];
+  const compiles =
+    "After `serving up`, `serving verify --each` starts each server on demand once. The first start compiles kernels, so no client has to wait for that later.";
+  return [here, compiles];
 }
 
 /** What was missing at the start, as JSON has it. */
