@@ -66,12 +66,7 @@ function argumentsOf(container: PlannedContainer): Map<string, string> {
     const earlier = found.get(argument);
     found.set(argument, earlier === undefined ? value : `${earlier} ${value}`);
   };
-  let flag = "first argument";
-  for (const word of command) {
-    const [, name, value = ""] = /^(--[^=]+)=?(.*)$/s.exec(word) ?? [];
-    flag = name ?? flag;
-    add(flag, name === undefined ? word : value);
-  }
+  for (const [flag, value] of flagsIn(command)) add(flag, value);
   if (entrypoints !== undefined) add("entrypoint", entrypoints.join(" "));
   for (const variable of envs) {
     const [name = ""] = variable.split("=", 1);
@@ -86,6 +81,16 @@ function argumentsOf(container: PlannedContainer): Map<string, string> {
   add("ports", container.ports.map(portText).sort().join(", "));
   add("network", [container.network, ...(container.moreNetworks ?? [])].join(", "));
   return new Map([...found].map(([argument, value]) => [argument, value.trim()]));
+}
+
+/** Each word of a command as a value of the flag that it belongs to. */
+function flagsIn(command: readonly string[]): (readonly [flag: string, value: string])[] {
+  let flag = "first argument";
+  return command.map((word) => {
+    const [, name, value = ""] = /^(--[^=]+)=?(.*)$/s.exec(word) ?? [];
+    flag = name ?? flag;
+    return [flag, name === undefined ? word : value];
+  });
 }
 
 /** A published port as people write its address. */
