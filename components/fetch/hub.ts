@@ -118,9 +118,8 @@ async function answerOf(path: string, token?: string): Promise<WholeAnswer | str
       const answer = await ask(url.href, { headers: token && isHub ? own : {} });
       const { location } = answer.headers;
       if (answer.status < 300 || answer.status > 399 || location === undefined) return answer;
-      const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
-      if (next === undefined || (next.protocol !== "https:" && next.protocol !== url.protocol))
-        return `it redirects to ${next?.origin ?? "no address"}, which is not followed`;
+      const next = nextUrl(location, url);
+      if (typeof next === "string") return next;
       url = next;
     }
     return `it redirects more than ${REDIRECTS} times`;
@@ -128,6 +127,14 @@ async function answerOf(path: string, token?: string): Promise<WholeAnswer | str
     if (error instanceof NoAnswer) return error.message;
     throw error;
   }
+}
+
+/** Where a redirect leads, or why nobody follows it. */
+function nextUrl(location: string, from: URL): URL | string {
+  const next = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
+  return next?.protocol === "https:" || next?.protocol === from.protocol
+    ? next
+    : `it redirects to ${next?.origin ?? "no address"}, which is not followed`;
 }
 
 /** Bytes of the files that a cache still lacks; `undefined` where it has them all. */
