@@ -146,11 +146,6 @@ function fromArgv(
   const model = isText(args.model) && !holdsSecret(args.model) ? args.model : undefined;
   const window = humanReadableInteger(first("max-model-len") ?? "");
   const demand = demandOfProcess(argv);
-  const kept = KEPT.flatMap((name) => {
-    const values = (args.options.get(name) ?? []).filter(isText);
-    return values.length === 0 || values.some(holdsSecret) ? [] : [`--${name}`, ...values];
-  });
-  if (isOn(args, CHOICE)) kept.push(`--${CHOICE}`);
   const { names, toolParser, holdsKey } = clientFacts(args);
   return {
     ...defined({
@@ -163,13 +158,22 @@ function fromArgv(
     ...(demand === undefined
       ? { unread: args.unreadable[0] ?? "how much memory it asks for can't be told" }
       : {
-          argv: ["vllm", "serve", ...(model === undefined ? [] : [model]), ...kept],
+          argv: ["vllm", "serve", ...(model === undefined ? [] : [model]), ...keptOptions(args)],
           share: shareToDeclare(demand, totalGiB),
           shareFrom: args.options.has("gpu-memory-utilization")
             ? ("argv" as const)
             : ("default" as const),
         }),
   };
+}
+
+/** The options that are told of how a server was started. */
+function keptOptions(args: ServerArguments): string[] {
+  const kept = KEPT.flatMap((name) => {
+    const values = (args.options.get(name) ?? []).filter(isText);
+    return values.length === 0 || values.some(holdsSecret) ? [] : [`--${name}`, ...values];
+  });
+  return isOn(args, CHOICE) ? [...kept, `--${CHOICE}`] : kept;
 }
 
 /** The Python environment that a process runs in, by the path of its program. */
