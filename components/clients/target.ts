@@ -74,19 +74,15 @@ export function clientTarget(
   const hidden =
     through !== null && (server.onDemand ?? (clients.host !== undefined && isClosed(server)));
   const secret = through === null ? server.keyVariable : through.key?.variable;
-  const check = (
-    name: string,
-    from: string,
-    container: string | undefined,
-    keyed: boolean,
-  ): Check => ({
-    name,
-    url: `${from}/v1/models`,
+  const ofServer: Check = {
+    name: server.onDemand ? LLAMA_SWAP : SERVER_NAMES[server.kind],
+    url: `${direct}/v1/models`,
     model,
-    container,
-    keyed,
-    compiles: from === direct,
-  });
+    container: server.onDemand ? undefined : server.container,
+    keyed: through === null,
+    compiles: true,
+  };
+  const ofBridge = through === null ? [] : [bridgeCheck(through, origin, { model, direct })];
   return {
     server,
     via: through === null ? "native" : "bridge",
@@ -97,20 +93,8 @@ export function clientTarget(
     key: keyOf(secret, clients.keyVariable),
     startMs: (server.startWithinMinutes ?? 0) * MS_PER_MINUTE,
     names: through === null ? everyName(server) : through.names,
-    checks: [
-      // The bridge answers even when its server does not.
-      ...(hidden
-        ? []
-        : [
-            check(
-              server.onDemand ? LLAMA_SWAP : SERVER_NAMES[server.kind],
-              direct,
-              server.onDemand ? undefined : server.container,
-              through === null,
-            ),
-          ]),
-      ...(through === null ? [] : [check("the bridge", origin, through.container.name, true)]),
-    ],
+    // The bridge answers even when its server does not.
+    checks: [...(hidden ? [] : [ofServer]), ...ofBridge],
     // A try would start a server that isn't asked for yet.
     triedAt:
       hidden && !server.onDemand
@@ -118,6 +102,19 @@ export function clientTarget(
         : undefined,
   };
 }
+
+const bridgeCheck = (
+  { container }: BridgeReach,
+  origin: string,
+  { model, direct }: { readonly model: string; readonly direct: string },
+): Check => ({
+  name: "the bridge",
+  url: `${origin}/v1/models`,
+  model,
+  container: container.name,
+  keyed: true,
+  compiles: origin === direct,
+});
 
 const keyOf = (secret: string | undefined, usual: string): ClientTarget["key"] =>
   secret === undefined
