@@ -79,22 +79,22 @@ Exit code: 0 done, 1 ${word === "up" ? "it refused, or an update by --verified w
 Example:
   serving ${example}`,
     )
-    .action(async (rest: string[], options: UpdateOptions) => {
-      const stack = stackName(options);
-      if (word === "preview" || word === "up") saySample(options);
-      const { verified = false, again = false } = options;
-      if (word !== "preview" && !rest.some(isPreviewOnly)) {
-        await settleKilled(stack);
-      }
-      if (word === "up") {
-        process.exitCode = await up(stack, rest, { verified, again });
-        return;
-      }
-      if (word !== "preview" && (await saysNothing(word, stack))) return;
-      process.exitCode = await drive(word, stack, rest);
-      if (word !== "down" || process.exitCode !== 0 || rest.some(isNotAll)) return;
-      await afterDown(options);
-    });
+    .action((rest: string[], options: UpdateOptions) => runUpdate(word, rest, options));
+}
+
+async function runUpdate(word: Word, rest: string[], options: UpdateOptions): Promise<void> {
+  const stack = stackName(options);
+  if (word === "preview" || word === "up") saySample(options);
+  const { verified = false, again = false } = options;
+  if (word !== "preview" && !rest.some(isPreviewOnly)) await settleKilled(stack);
+  if (word === "up") {
+    process.exitCode = await up(stack, rest, { verified, again });
+    return;
+  }
+  if (word !== "preview" && (await saysNothing(word, stack))) return;
+  process.exitCode = await drive(word, stack, rest);
+  if (word !== "down" || process.exitCode !== 0 || rest.some(isNotAll)) return;
+  await afterDown(options);
 }
 
 const isPreviewOnly = (option: string): boolean => /^--preview-only(=true)?$/.test(option);
