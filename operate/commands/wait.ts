@@ -56,19 +56,7 @@ async function waitForServers(options: WaitOptions): Promise<Outcome> {
   const stopped = seen.stopped.slice(started.length);
   if (options.server !== undefined && stopped.length > 0)
     throw new Failed(stopped.map((text) => `${forStack(text, options)}.`).join("\n"));
-  const results: Result[] = [];
-  const deadline = performance.now() + options.timeout * 1000;
-  for (const { machine, server } of running) {
-    const left = Math.max(1, Math.round((deadline - performance.now()) / 1000));
-    const found = await waitForServer(ranksOf({ machine, server }, planned.machines), left);
-    const [head, ...workers] = found;
-    if (head === undefined || found.some(({ outcome }) => outcome !== "ready")) {
-      results.push(...found);
-      break;
-    }
-    const asked = options.warm && (await warm({ machine, server }, planned.machines, left));
-    results.push({ ...head, ...(asked && { warm: asked }) }, ...workers);
-  }
+  const results = await waitForEach(running, planned.machines, options);
   const died = results.find(({ outcome }) => outcome === "died");
   const diagnoses =
     died === undefined
@@ -91,6 +79,26 @@ async function waitForServers(options: WaitOptions): Promise<Outcome> {
       ({ outcome, warm }) => outcome !== "ready" || warm?.some(({ status }) => status === "fail"),
     ),
   };
+}
+
+/** Waits for one server after the other, until one doesn't come. */
+async function waitForEach(
+  servers: readonly OnMachine[],
+  machines: readonly MachinePlan[],
+  options: WaitOptions,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const deadline = performance.now() + options.timeout * 1000;
+  for (const one of servers) {
+    const left = Math.max(1, Math.round((deadline - performance.now()) / 1000));
+    const found = await waitForServer(ranksOf(one, machines), left);
+    const [head, ...workers] = found;
+    if (head === undefined || found.some(({ outcome }) => outcome !== "ready"))
+      return [...results, ...found];
+    const asked = options.warm && (await warm(one, machines, left));
+    results.push({ ...head, ...(asked && { warm: asked }) }, ...workers);
+  }
+  return results;
 }
 
 /** The servers to wait for, and sentences of those that don't run, as planned. */
