@@ -126,11 +126,16 @@ export function checkpointKvDtype(quantizationConfig: unknown): KvDtype | null {
   const method = config.quant_method ?? config.producer?.name ?? "";
   const modelopt = method.toLowerCase().startsWith("modelopt");
   if (!modelopt) return config.kv_cache_scheme == null ? null : "fp8";
-  const asked =
+  return formatOf(
     config.quantization?.kv_cache_scheme ??
-    config.kv_cache_scheme ??
-    config.quantization?.kv_cache_quant_algo ??
-    config.kv_cache_quant_algo;
+      config.kv_cache_scheme ??
+      config.quantization?.kv_cache_quant_algo ??
+      config.kv_cache_quant_algo,
+  );
+}
+
+/** The format that modelopt names, or describes by its bits. */
+function formatOf(asked: unknown): KvDtype | null {
   if (typeof asked === "string") {
     const name = asked.toLowerCase();
     return Object.hasOwn(BY_ALGORITHM, name) ? (BY_ALGORITHM[name] ?? null) : null;
