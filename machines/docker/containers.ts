@@ -120,27 +120,29 @@ export function containersOf(inspected: unknown): ContainerState[] {
 const ranUntil = ({ FinishedAt: at }: JsonObject): string | undefined =>
   typeof at === "string" && !at.startsWith("0001-") ? at : undefined;
 
+const text = (value: unknown): string => String(value ?? "");
+
 function containerOf(found: JsonObject): ContainerState | [] {
   const { State: state, Config: config } = found;
   if (!isRecord(state) || !isRecord(config)) return [];
   const health = isRecord(state.Health) ? state.Health.Status : undefined;
   const argv = [...textsOf(config.Entrypoint), ...textsOf(config.Cmd)];
   return {
-    id: String(found.Id ?? ""),
-    name: String(found.Name ?? "").replace(/^\//, ""),
-    image: String(config.Image ?? ""),
-    imageId: String(found.Image ?? ""),
-    status: String(state.Status ?? ""),
-    startedAt: String(state.StartedAt ?? ""),
+    id: text(found.Id),
+    name: text(found.Name).replace(/^\//, ""),
+    image: text(config.Image),
+    imageId: text(found.Image),
+    status: text(state.Status),
+    startedAt: text(state.StartedAt),
     exitCode: Number(state.ExitCode ?? 0),
     oomKilled: state.OOMKilled === true,
     restartCount: Number(found.RestartCount ?? 0),
-    error: String(state.Error ?? ""),
+    error: text(state.Error),
     ports: portsOf(found),
     mounts: objectsIn(found.Mounts).map((mount) => ({
-      type: String(mount.Type ?? ""),
-      source: String(mount.Name ?? mount.Source ?? ""),
-      target: String(mount.Destination ?? ""),
+      type: text(mount.Type),
+      source: text(mount.Name ?? mount.Source),
+      target: text(mount.Destination),
     })),
     labels: isRecord(config.Labels)
       ? Object.fromEntries(
