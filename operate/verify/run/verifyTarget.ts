@@ -89,12 +89,7 @@ async function probeAll(
 ): Promise<ProbeResult[]> {
   const results: ProbeResult[] = [];
   let [timeouts, cut] = [0, 0];
-  // The rest of the plan may be elsewhere.
-  const aside =
-    options.baseUrl !== undefined &&
-    options.only === undefined &&
-    target.kind !== "inference-server";
-  let closed = aside ? NOT_THAT_SERVER : target.unreachable;
+  let closed = isAside(target, options) ? NOT_THAT_SERVER : target.unreachable;
   for (const probe of probesFor(target).filter(chosen(options))) {
     const started = performance.now();
     closed = interruptedBy(options) ?? closed;
@@ -114,6 +109,10 @@ async function probeAll(
   }
   return results;
 }
+
+/** The rest of the plan of a server at `--base-url` may be elsewhere. */
+const isAside = ({ kind }: Target, { baseUrl, only }: VerifyOptions): boolean =>
+  baseUrl !== undefined && only === undefined && kind !== "inference-server";
 
 const interruptedBy = ({ interrupt }: VerifyOptions): string | undefined =>
   interrupt?.aborted ? `not run to its end: ${interruption(interrupt)}` : undefined;
