@@ -177,30 +177,24 @@ function mountFaults(machine: MachineSettings, server: InferenceServerSettings):
       const taken = ours.find((folder) => folder !== INSIDE.models && isIn(to, folder));
       const first = mounts.findIndex((each) => isIn(to, each.to) || isIn(each.to, to));
       const target = (message: string) => impossible(["mounts", index, "to"], message);
-      return [
-        ...(why === undefined ? [] : [impossible(["mounts", index, "from"], why)]),
-        ...(hidden === undefined
-          ? []
-          : [
-              target(
-                `This would hide the image's own \`${hidden}\`: write \`${INSIDE.models}/NAME\`.`,
-              ),
-            ]),
-        ...(hidden === undefined && (taken !== undefined || to === INSIDE.models)
-          ? [
-              target(
-                `\`${taken ?? to}\` inside the container is in use: write \`${INSIDE.models}/NAME\` with another name.`,
-              ),
-            ]
-          : []),
-        ...(first < index
-          ? [
-              target(
-                `This path and \`mounts.${first}\` (\`${mounts[first]?.to}\`) overlap: choose another path.`,
-              ),
-            ]
-          : []),
-      ];
+      const faults = why === undefined ? [] : [impossible(["mounts", index, "from"], why)];
+      if (hidden !== undefined)
+        faults.push(
+          target(`This would hide the image's own \`${hidden}\`: write \`${INSIDE.models}/NAME\`.`),
+        );
+      else if (taken !== undefined || to === INSIDE.models)
+        faults.push(
+          target(
+            `\`${taken ?? to}\` inside the container is in use: write \`${INSIDE.models}/NAME\` with another name.`,
+          ),
+        );
+      if (first < index)
+        faults.push(
+          target(
+            `This path and \`mounts.${first}\` (\`${mounts[first]?.to}\`) overlap: choose another path.`,
+          ),
+        );
+      return faults;
     }),
   ];
 }
