@@ -195,8 +195,8 @@ const DRAFT_KEYS: Readonly<
   Record<string, keyof NonNullable<InferenceServerSettings["speculative"]>>
 > = { method: "method", model: "model", num_speculative_tokens: "numSpeculativeTokens" };
 
-/** The drafts of a command. */
-function speculativeValues({ options }: ServerArguments): ArgumentValues {
+/** What the options say of drafts, by vLLM's own keys. */
+function draftsIn(options: ServerArguments["options"]) {
   const config: Record<string, unknown> = {};
   const unread: LeftOut[] = [];
   for (const [name, given] of options) {
@@ -208,19 +208,18 @@ function speculativeValues({ options }: ServerArguments): ArgumentValues {
     else if (isRecord(read)) Object.assign(config, read);
     else unread.push({ what: `--${name}`, why: "its value is no JSON object." });
   }
+  return { config, unread };
+}
+
+/** The drafts of a command. */
+function speculativeValues({ options }: ServerArguments): ArgumentValues {
+  const { config, unread } = draftsIn(options);
   const { method, num_speculative_tokens: tokens } = config;
   if (Object.keys(config).length === 0) return { values: [], leftOut: unread };
-  if (typeof method !== "string" || typeof tokens !== "number")
-    return {
-      values: [],
-      leftOut: [
-        ...unread,
-        {
-          what: "--speculative-config",
-          why: "`speculative` needs a method and the number of its draft tokens.",
-        },
-      ],
-    };
+  if (typeof method !== "string" || typeof tokens !== "number") {
+    const why = "`speculative` needs a method and the number of its draft tokens.";
+    return { values: [], leftOut: [...unread, { what: "--speculative-config", why }] };
+  }
   const kept = Object.entries(config).flatMap(([key, value]) => {
     const setting = ownValue(DRAFT_KEYS, key);
     return setting === undefined || (typeof value !== "string" && typeof value !== "number")
