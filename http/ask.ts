@@ -1,4 +1,9 @@
-import { type ClientRequest, type IncomingHttpHeaders, request as requestHttp } from "node:http";
+import {
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as requestHttp,
+} from "node:http";
 import { request as requestHttps } from "node:https";
 
 /**
@@ -99,39 +104,46 @@ function wholeAnswer(
       fail("protocol", "no valid HTTP answer (it wants to switch to another protocol)");
     });
     request.on("response", (response) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      const answered = () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text: Buffer.concat(chunks).toString("utf8"),
-        });
-      response.on("data", (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes <= LARGEST_ANSWER_BYTES) chunks.push(chunk);
-        else
-          fail(
-            "too-large",
-            `an answer of more than ${LARGEST_ANSWER_BYTES / 1024 ** 2} MiB, which was cut off`,
-          );
-        if (enough?.(Buffer.concat(chunks).toString("utf8")) === true) {
-          answered();
-          request.destroy();
-        }
-      });
+      collect(response, enough, { resolve, fail, stop: () => request.destroy() });
       response.on("error", failed);
-      response.on("close", () => {
-        if (!response.complete)
-          fail("closed", "the connection was closed in the middle of the answer");
-      });
-      response.on("end", () => {
-        if (response.complete) answered();
-      });
     });
     request.end(body);
   });
   return answer.finally(() => clearTimeout(timer));
+}
+
+interface Ends {
+  resolve(answer: WholeAnswer): void;
+  fail(reason: NoAnswerReason, message: string): void;
+  /** Ends the request, of which no more is wanted. */
+  stop(): void;
+}
+
+/** Collects an answer to its end, or until it is enough. */
+function collect(response: IncomingMessage, enough: Enough, { resolve, fail, stop }: Ends): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const text = () => Buffer.concat(chunks).toString("utf8");
+  const answered = () =>
+    resolve({ status: response.statusCode ?? 0, headers: response.headers, text: text() });
+  response.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= LARGEST_ANSWER_BYTES) chunks.push(chunk);
+    else
+      fail(
+        "too-large",
+        `an answer of more than ${LARGEST_ANSWER_BYTES / 1024 ** 2} MiB, which was cut off`,
+      );
+    if (enough?.(text()) !== true) return;
+    answered();
+    stop();
+  });
+  response.on("close", () => {
+    if (!response.complete) fail("closed", "the connection was closed in the middle of the answer");
+  });
+  response.on("end", () => {
+    if (response.complete) answered();
+  });
 }
 
 function failureOf(error: NodeJS.ErrnoException): [NoAnswerReason, string] {
