@@ -163,25 +163,15 @@ function slotValues(args: ServerArguments, adapters: readonly Adapter[]) {
     value: of,
     why,
   });
+  const orUsual = (key: string, given: number | undefined, of: number) =>
+    value(key, of, given === undefined ? USUAL : AS_COMMANDED);
   const rank = number("max-lora-rank");
-  return {
-    values: [
-      value("adapters", adapters),
-      value("maxLoraRank", rank ?? USUAL_RANK, rank === undefined ? USUAL : AS_COMMANDED),
-      ...(slots === undefined && adapters.length === USUAL_SLOTS
-        ? []
-        : [
-            value(
-              "maxLoras",
-              atMost("max-loras", slots ?? USUAL_SLOTS),
-              slots === undefined ? USUAL : AS_COMMANDED,
-            ),
-          ]),
-      ...(kept === undefined ? [] : [value("maxCpuLoras", atMost("max-cpu-loras", kept))]),
-      ...(targets.length === 0 ? [] : [value("loraTargetModules", targets)]),
-    ],
-    leftOut,
-  };
+  const values = [value("adapters", adapters), orUsual("maxLoraRank", rank, rank ?? USUAL_RANK)];
+  if (slots !== undefined || adapters.length !== USUAL_SLOTS)
+    values.push(orUsual("maxLoras", slots, atMost("max-loras", slots ?? USUAL_SLOTS)));
+  if (kept !== undefined) values.push(value("maxCpuLoras", atMost("max-cpu-loras", kept)));
+  if (targets.length > 0) values.push(value("loraTargetModules", targets));
+  return { values, leftOut };
 }
 
 interface Moved extends Places {
@@ -191,24 +181,42 @@ interface Moved extends Places {
   readonly inside: string;
 }
 
-/** Values with paths as the server's container has them, and the mounts that they need. */
-function movedValues(
-  values: readonly ServerValue[],
+interface MovedWord {
+  readonly word: string;
+  /** The volume that it needs, and the mount of that. */
+  readonly mount?: readonly [Volume, Adapter];
+  /** Why nothing is there in the server's container. */
+  readonly lost?: string;
+}
+
+/** A word of a value as the server's container has it; `before` stands in front of it. */
+function movedWord(
+  word: string,
+  before: unknown,
   { folder, inside, volumes, inContainer }: Moved,
-) {
+): MovedWord {
+  if (folder !== undefined && isIn(word, inside))
+    return { word: `${folder}${word.slice(inside.length)}` };
+  if (!inContainer && OF_MACHINE.test(word) && before !== "--root-path")
+    return { word, lost: "a path of the machine that the server's container lacks" };
+  const volume = word.startsWith("/") ? volumeOf(word, volumes) : undefined;
+  if (volume === undefined) return { word };
+  const mount = { from: volume.source ?? "", to: volume.target };
+  // A single file is no folder that could be mounted.
+  const isFile = word === volume.target && /\.\w+$/.test(word);
+  return !isFile && fitsServer({ mounts: [mount] })
+    ? { word, mount: [volume, mount] }
+    : { word, lost: "only in a volume of the command's own container" };
+}
+
+/** Values with paths as the server's container has them, and the mounts that they need. */
+function movedValues(values: readonly ServerValue[], places: Moved) {
   const mounts = new Map<Volume, Adapter>();
   const mend: string[] = [];
-  const moved = (word: string, key: string, before?: unknown): string => {
-    if (folder !== undefined && isIn(word, inside)) return `${folder}${word.slice(inside.length)}`;
-    if (!inContainer && OF_MACHINE.test(word) && before !== "--root-path")
-      mend.push(lostText(key, word, "a path of the machine that the server's container lacks"));
-    const volume = word.startsWith("/") ? volumeOf(word, volumes) : undefined;
-    if (volume === undefined) return word;
-    const mount = { from: volume.source ?? "", to: volume.target };
-    // A single file is no folder that could be mounted.
-    const isFile = word === volume.target && /\.\w+$/.test(word);
-    if (!isFile && fitsServer({ mounts: [mount] })) mounts.set(volume, mount);
-    else mend.push(lostText(key, word, "only in a volume of the command's own container"));
+  const moved = (written: string, key: string, before?: unknown): string => {
+    const { word, mount, lost } = movedWord(written, before, places);
+    if (mount !== undefined) mounts.set(...mount);
+    if (lost !== undefined) mend.push(lostText(key, word, lost));
     return word;
   };
   const deep = (value: unknown, key: string, before?: unknown): ServerValue["value"] => {
