@@ -6,34 +6,50 @@ import { notForAgents } from "./settings";
 
 /** What was found on a machine, a sentence each. */
 export function found(facts: HostFacts): string[] {
-  const { memory, kernel, driver, gpus, docker, servers, ollama, modelCache, clients } = facts;
-  const { totalGiB, availableGiB } = memory;
-  const { device, product, gpuMemoryGiB, gpuUsers = [] } = facts;
-  const whole = modelCache.models.filter((model) => model.whole).map(({ id }) => id);
-  const partial = modelCache.models.filter((model) => !model.whole).map(({ id }) => id);
+  const { memory, gpuUsers = [], docker, servers, ollama, modelCache, clients } = facts;
+  const held = gpuUsers.map(({ name, gib }) => `${name} (${gib} GiB)`);
   return [
-    ...(device === undefined
-      ? []
-      : [
-          `Device: ${deviceText(device, defined({ totalGiB, product }))}.${totalOfAnother(device, totalGiB) === undefined ? "" : " Its memory is not that of such a device, so the file names no device."}`,
-        ]),
-    `Memory: ${totalGiB} GiB, of which ${availableGiB} were available.`,
-    `GPU: ${gpuName(facts)}${gpuMemoryGiB === undefined ? "" : ` with ${gpuMemoryGiB} GiB of ${gpus.length === 1 ? "its" : "their"} own memory`}; ${driver === undefined && gpus.length === 0 ? "" : `driver ${driver ?? "none"}, `}kernel ${kernel}.`,
-    ...(gpuUsers.length === 0
-      ? []
-      : [
-          `GPU memory is held by ${gpuUsers.map(({ name, gib }) => `${name} (${gib} GiB)`).join(", ")}.`,
-        ]),
+    ...deviceLines(facts),
+    `Memory: ${memory.totalGiB} GiB, of which ${memory.availableGiB} were available.`,
+    gpuLine(facts),
+    ...(held.length === 0 ? [] : [`GPU memory is held by ${held.join(", ")}.`]),
     ...(servers.length === 0
       ? ["No vLLM runs on the host: there is no instance A."]
       : servers.map(serverText)),
     ollama === undefined ? "No Ollama." : ollamaText(ollama),
-    docker.reachable
-      ? `Docker answers, ${docker.gpuRuntime ? "with" : "without"} a GPU runtime${docker.ours.length === 0 ? "" : `; our containers running: ${docker.ours.map(({ name }) => name).join(", ")}`}.`
-      : `No Docker engine answers (${docker.reason}).`,
-    `Model cache ${modelCache.path}: ${whole.join(", ") || "no model"}${partial.length === 0 ? "" : `, incomplete: ${partial.join(", ")}`}; ${modelCache.freeGB ?? "unknown"} GB of its disk are free.`,
+    dockerLine(docker),
+    cacheLine(modelCache),
     `Coding clients on PATH: ${clients.join(", ") || "none"}.`,
   ];
+}
+
+function deviceLines({ device, product, memory: { totalGiB } }: HostFacts): string[] {
+  if (device === undefined) return [];
+  const isOther = totalOfAnother(device, totalGiB) !== undefined;
+  const hint = " Its memory is not that of such a device, so the file names no device.";
+  return [`Device: ${deviceText(device, defined({ totalGiB, product }))}.${isOther ? hint : ""}`];
+}
+
+function gpuLine(facts: HostFacts): string {
+  const { gpus, gpuMemoryGiB, driver, kernel } = facts;
+  const whose = gpus.length === 1 ? "its" : "their";
+  const own = gpuMemoryGiB === undefined ? "" : ` with ${gpuMemoryGiB} GiB of ${whose} own memory`;
+  const by = driver === undefined && gpus.length === 0 ? "" : `driver ${driver ?? "none"}, `;
+  return `GPU: ${gpuName(facts)}${own}; ${by}kernel ${kernel}.`;
+}
+
+function dockerLine(docker: HostFacts["docker"]): string {
+  if (!docker.reachable) return `No Docker engine answers (${docker.reason}).`;
+  const names = docker.ours.map(({ name }) => name).join(", ");
+  const ours = names === "" ? "" : `; our containers running: ${names}`;
+  return `Docker answers, ${docker.gpuRuntime ? "with" : "without"} a GPU runtime${ours}.`;
+}
+
+function cacheLine({ path, models, freeGB }: HostFacts["modelCache"]): string {
+  const whole = models.filter((model) => model.whole).map(({ id }) => id);
+  const partial = models.filter((model) => !model.whole).map(({ id }) => id);
+  const incomplete = partial.length === 0 ? "" : `, incomplete: ${partial.join(", ")}`;
+  return `Model cache ${path}: ${whole.join(", ") || "no model"}${incomplete}; ${freeGB ?? "unknown"} GB of its disk are free.`;
 }
 
 function serverText(server: HostServer): string {
