@@ -199,14 +199,7 @@ export class OneStart {
     const { process, level, text } = line;
     if (this.introductions.size >= PROCESSES) this.introductions.clear();
     this.introductions.set(process, { text, lineNumber });
-    const { pending } = this;
-    if (pending?.process === process) {
-      const more = pending.goesOn.exec(text)?.[1];
-      if (more !== undefined) pending.heard.said = `${pending.heard.said}: ${more}`;
-      if (more !== undefined || lineNumber - pending.lineNumber >= GOES_ON_WITHIN)
-        this.pending = undefined;
-      if (more !== undefined) return;
-    }
+    if (this.isMore(line, lineNumber)) return;
     const { words, said } = lastWordsIn(text);
     if (said === undefined && (level === "" || !ERROR_ITSELF.test(text))) return;
     const heard = { said: said ?? raisedIn(text) };
@@ -228,6 +221,17 @@ export class OneStart {
     });
     if (words?.goesOn !== undefined)
       this.pending = { goesOn: words.goesOn, process, heard, lineNumber };
+  }
+
+  /** Whether a line goes on with the last words of its process, which are awaited for some lines. */
+  private isMore({ process, text }: LogLine, lineNumber: number): boolean {
+    const { pending } = this;
+    if (pending?.process !== process) return false;
+    const more = pending.goesOn.exec(text)?.[1];
+    if (more !== undefined) pending.heard.said = `${pending.heard.said}: ${more}`;
+    if (more !== undefined || lineNumber - pending.lineNumber >= GOES_ON_WITHIN)
+      this.pending = undefined;
+    return more !== undefined;
   }
 
   /** Keeps the first that ends it, and what follows from that; of what was logged, the last. */
