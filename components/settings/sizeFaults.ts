@@ -42,23 +42,17 @@ export function sizeFaults(value: unknown, document?: Pick<SourceDocument, "loca
   });
   const crowded = counts.filter(({ servers }) => servers > MOST_SERVERS_HERE);
   const all = counts.reduce((sum, { servers }) => sum + servers, 0);
+  const totals = [
+    { what: "machines", has: counts.length, most: MOST_MACHINES },
+    { what: "inference servers", has: all, most: MOST_SERVERS },
+  ].filter(({ has, most }) => has > most);
   return [
-    ...(counts.length > MOST_MACHINES
-      ? [
-          fault(
-            ["machines"],
-            `A stack has at most ${MOST_MACHINES} machines, and this has ${counts.length}: make several stacks.`,
-          ),
-        ]
-      : []),
-    ...(all > MOST_SERVERS
-      ? [
-          fault(
-            ["machines"],
-            `A stack has at most ${MOST_SERVERS} inference servers, and this has ${all}: make several stacks.`,
-          ),
-        ]
-      : []),
+    ...totals.map(({ what, has, most }) =>
+      fault(
+        ["machines"],
+        `A stack has at most ${most} ${what}, and this has ${has}: make several stacks.`,
+      ),
+    ),
     ...crowded.map(({ name, servers }) =>
       fault(
         ["machines", name, "inferenceServers"],
