@@ -134,9 +134,13 @@ function boundText(value: unknown, issue: Issue): string | undefined {
     return `Expected ${small ? least : most} ${bound}, got ${given(value)}.`;
   }
   if (small && bound === "1" && value === "") return "Expected text that is not empty.";
-  const noun = typeof value === "string" ? "character" : Array.isArray(value) ? "item" : "key";
-  const what = bound === "1" ? noun : `${noun}s`;
+  const what = bound === "1" ? nounOf(value) : `${nounOf(value)}s`;
   return `Expected ${small ? "at least" : "at most"} ${bound} ${what}.`;
+}
+
+function nounOf(value: unknown): string {
+  if (typeof value === "string") return "character";
+  return Array.isArray(value) ? "item" : "key";
 }
 
 /** One form that a value may have, by the fault that another form found in it. */
