@@ -3,7 +3,7 @@ import { shellWords } from "../../faults/shellWords";
 import { scriptText } from "../../machines/shell";
 
 /** What the script gets about one file. */
-export interface HostFileRequest {
+interface HostFileRequest {
   /** Absolute path on the machine, without `..` and without a symbolic link on the way. */
   readonly path: string;
   /** Octal mode, such as `0644`. */

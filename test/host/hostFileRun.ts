@@ -9,11 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import {
-  HOST_FILE_SCRIPT,
-  type HostFileRequest,
-  hostFileRequest,
-} from "../../components/host/hostFileRequest";
+import { HOST_FILE_SCRIPT, hostFileRequest } from "../../components/host/hostFileRequest";
 import { sha256 } from "../../machines/shell";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -35,7 +31,7 @@ export interface Ran {
 /** Runs the real script with the real sh. */
 export function run(
   word: "write" | "restore",
-  request: Partial<HostFileRequest> & { path: string },
+  request: Partial<Parameters<typeof hostFileRequest>[0]> & { path: string },
   how: { env?: NodeJS.ProcessEnv; asNobody?: boolean; shell?: string[] } = {},
 ): Ran {
   const [program = "sh", ...before] = how.shell ?? ["sh"];
