@@ -12,7 +12,7 @@ export type WayBack =
   | { readonly to?: undefined; readonly why: string; readonly refuses: boolean };
 
 /** What is known of the verified stack file. */
-export type VerifiedStackFile =
+type VerifiedStackFile =
   | { readonly kind: "none" }
   | { readonly kind: "unplanned"; readonly file: string; readonly faults: string }
   | {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { plan } from "../../../components/plan/plan";
 import { failedText } from "../../../machines/update/sentences";
 import type { NamedResult } from "../../../operate/update/parts";
-import { type VerifiedStackFile, wayBack } from "../../../operate/update/wayBack";
+import { wayBack } from "../../../operate/update/wayBack";
 import {
   leftText,
   nothingToPutBackText,
@@ -12,6 +12,8 @@ import {
 } from "../../../operate/update/words";
 import { stack } from "../../fixtures/machine";
 import { UNDER_WAY } from "../../fixtures/update";
+
+type Verified = Parameters<typeof wayBack>[0];
 
 const DECIDED = { probe: "dgx.b chat-tools", detail: "no tool was called.", kept: "/kept" };
 const result = (status: NamedResult["status"], fix = ""): NamedResult => ({
@@ -87,12 +89,12 @@ describe("the way back", () => {
     kind: "planned",
     stack: { file: "/v.yaml", text: "", settings, plan: plan(settings, { home: "/home/me" }) },
     settings: "old",
-  } as const satisfies VerifiedStackFile;
+  } as const satisfies Verified;
   const PLAIN = "To apply it without a way back: `serving up`. Nothing was changed.";
   const VERIFY =
     "Run `serving verify` with the stack file that is applied: it keeps the file that passes.";
 
-  it.each<[string, VerifiedStackFile, string, boolean, unknown]>([
+  it.each<[string, Verified, string, boolean, unknown]>([
     ["is the verified stack file", planned, "new", true, { to: planned.stack }],
     [
       "is none where it has the same settings",
