@@ -22,7 +22,7 @@ export interface WaitResult {
   readonly lastLines: readonly string[];
 }
 
-export interface WaitOptions {
+interface WaitOptions {
   readonly container: string;
   readonly image: string;
   /** The machine that it runs on; of a machine only this is looked at. */

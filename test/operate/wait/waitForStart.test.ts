@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { Failed } from "../../../commandLine/exit";
 import type { ContainerState } from "../../../machines/docker/containers";
-import { type WaitOptions, waitForStart } from "../../../operate/wait/waitForStart";
+import { waitForStart } from "../../../operate/wait/waitForStart";
+
+type Waiting = Parameters<typeof waitForStart>[0];
 
 const RUNNING: ContainerState = {
   id: "4711",
@@ -32,7 +34,7 @@ function scripted(
   let looks = 0;
   const followed: string[] = [];
   let stopped = 0;
-  const host: WaitOptions["host"] = {
+  const host: Waiting["host"] = {
     containers: async () => {
       const state = states[Math.min(looks++, states.length - 1)];
       if (state instanceof Failed) throw state;
@@ -55,7 +57,7 @@ function scripted(
 }
 
 const phases: string[] = [];
-function wait(host: WaitOptions["host"], overlay: Partial<WaitOptions> = {}) {
+function wait(host: Waiting["host"], overlay: Partial<Waiting> = {}) {
   phases.length = 0;
   return waitForStart({
     container: "vllm-model-8001",
