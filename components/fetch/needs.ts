@@ -32,7 +32,7 @@ export interface MissingImage extends Missing {
 }
 
 /** A file system that takes some of it. */
-export interface DiskNeed {
+interface DiskNeed {
   readonly paths: readonly string[];
   readonly freeBytes: number;
   readonly neededBytes: number;

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { explained, type FetchTarget } from "../../../components/fetch/causes";
-import { type DiskNeed, type Needs, roomProblem } from "../../../components/fetch/needs";
+import { type Needs, roomProblem } from "../../../components/fetch/needs";
 import { downloadLine } from "../../../operate/fetch/progress";
 import { FakeSsh } from "../../layers/fakeSsh";
 import { httpServer } from "../../layers/httpServer";
@@ -227,7 +227,7 @@ describe("serving fetch", () => {
 });
 
 describe("the room on the disks", () => {
-  const needs = (...disks: DiskNeed[]): Needs => ({
+  const needs = (...disks: Needs["disks"]): Needs => ({
     images: [{ kind: "image", name: "i", bytes: 10e9, layers: new Map() }],
     models: [{ kind: "model", name: "m", bytes: 22e9, cache: "/c", image: "i" }],
     disks,
