@@ -9,7 +9,7 @@ const SCRIPT = scriptText(join(__dirname, "programOnMachine.sh"));
 const SCRIPT_VARIABLE = "PROGRAM_SCRIPT";
 
 /** What the script is told to do. */
-export type ProgramWord = "look" | "bring" | "place" | "read" | "remove";
+type ProgramWord = "look" | "bring" | "place" | "read" | "remove";
 
 type Program = OnDemandPlan["program"];
 

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { type ProgramWord, programWords } from "../../components/on-demand/programOnMachine";
+import { programWords } from "../../components/on-demand/programOnMachine";
 import { sha256 } from "../../machines/shell";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import {
@@ -23,7 +23,7 @@ const PATH = `/${VERSION}/${ASSET}`;
 /** Not spawnSync: the file server lives in this process. */
 async function run(
   program: { from: string; path: string; sha256?: string; version?: string },
-  word: ProgramWord,
+  word: Parameters<typeof programWords>[1],
 ) {
   const [command = "", ...args] = programWords({ version: VERSION, ...program }, word);
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
