@@ -20,7 +20,7 @@ const LEAST_PAUSE = 500;
 const [ERASE_LINE, ERASE_BELOW, ERASE_ALL] = ["\u001b[K", "\u001b[J", "\u001b[H\u001b[J"];
 
 /** Where screens are shown, such as stdout. */
-export interface Screen {
+interface Screen {
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly rows?: number;

@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { styled } from "../../../commandLine/output";
 import { Failed } from "../../../faults/fault";
-import { type Screen, watch } from "../../../operate/status/watch";
+import { watch } from "../../../operate/status/watch";
 import { runServing } from "../runServing";
 
 /** Shows these texts, one after another, and then is interrupted. */
-async function shown(texts: readonly (string | Failed)[], screen: Partial<Screen> = {}) {
+async function shown(
+  texts: readonly (string | Failed)[],
+  screen: Partial<Parameters<typeof watch>[1]> = {},
+) {
   const written: string[] = [];
   const controller = new AbortController();
   const left = [...texts];
