@@ -6,7 +6,7 @@ import { analyticsSchema } from "./schema";
 /** Where a value can come from, lowest first: the more specific layer wins. */
 export const LAYERS = ["default", "file", "dotenv", "env", "cli"] as const;
 
-export type Layer = (typeof LAYERS)[number];
+type Layer = (typeof LAYERS)[number];
 
 /** What one layer sets, by the keys' dotted names. A key that is not in it is not set there. */
 export type LayerValues = ReadonlyMap<string, unknown>;

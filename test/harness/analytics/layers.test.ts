@@ -1,12 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  defaultLayer,
-  effectiveValues,
-  flatten,
-  LAYERS,
-  type Layer,
-} from "../../../harness/analytics/layers";
+import { defaultLayer, effectiveValues, flatten, LAYERS } from "../../../harness/analytics/layers";
 
 describe("layers upon each other", () => {
   it("are, lowest first, defaults, file, .env, environment, arguments", () => {
@@ -28,7 +22,7 @@ describe("layers upon each other", () => {
     });
     fc.assert(
       fc.property(layer, layer, layer, layer, (file, dotenv, env, cli) => {
-        const upper: [Layer, Record<string, unknown>][] = [
+        const upper: [(typeof LAYERS)[number], Record<string, unknown>][] = [
           ["cli", cli],
           ["env", env],
           ["dotenv", dotenv],
