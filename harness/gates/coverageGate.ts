@@ -78,7 +78,7 @@ export function coverageFailures(
  */
 const shown = (value: number): string => String(Math.floor(value * 100 + ROUNDING) / 100);
 
-export type CoverageContract = NonNullable<AutomationContract["verification"]["coverage"]>;
+type CoverageContract = NonNullable<AutomationContract["verification"]["coverage"]>;
 
 /**
  * Seconds by which the host's own bound comes after ours, so that it only acts when we no longer

@@ -10,13 +10,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { commandEnvironment } from "../../../harness/app/commandEnvironment";
 import { openLedger } from "../../../harness/app/ledger";
-import {
-  type CoverageContract,
-  coverageGate,
-  findHostTimeout,
-} from "../../../harness/gates/coverageGate";
+import { coverageGate, findHostTimeout } from "../../../harness/gates/coverageGate";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { processesWith } from "../processes";
+
+type Contract = Parameters<typeof coverageGate>[0]["coverage"];
 
 function project(): string {
   const root = temporaryFolder("coverage-gate-");
@@ -27,7 +25,7 @@ function project(): string {
   return root;
 }
 
-const contract = (change: Partial<CoverageContract>): CoverageContract => ({
+const contract = (change: Partial<Contract>): Contract => ({
   command: "mkdir -p coverage && cp good.json coverage/summary.json",
   artifact: "coverage/summary.json",
   parser: "istanbul",
@@ -39,7 +37,7 @@ const contract = (change: Partial<CoverageContract>): CoverageContract => ({
   ...change,
 });
 
-function gate(root: string, change: Partial<CoverageContract> = {}, extra: object = {}) {
+function gate(root: string, change: Partial<Contract> = {}, extra: object = {}) {
   const setting = {
     coverage: contract(change),
     root,
