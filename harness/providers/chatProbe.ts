@@ -140,7 +140,7 @@ function acceptedSwitches(switches: readonly ThinkingSwitch[]): string {
 }
 
 /** The two ways to turn hidden reasoning off that a request can carry. */
-export type ThinkingSwitch = "chat_template" | "thinking";
+type ThinkingSwitch = "chat_template" | "thinking";
 
 /** What each switch adds to a chat-completions request. */
 export const SWITCH_FIELDS: Readonly<Record<ThinkingSwitch, Readonly<Record<string, unknown>>>> = {

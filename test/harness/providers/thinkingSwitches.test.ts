@@ -1,13 +1,8 @@
 import { describe, expect, it } from "vitest";
-import {
-  BOTH_SWITCHES,
-  nextSwitches,
-  SWITCH_FIELDS,
-  type ThinkingSwitch,
-} from "../../../harness/providers/chatProbe";
+import { BOTH_SWITCHES, nextSwitches, SWITCH_FIELDS } from "../../../harness/providers/chatProbe";
 
-const T: readonly ThinkingSwitch[] = ["chat_template"];
-const K: readonly ThinkingSwitch[] = ["thinking"];
+const T: typeof BOTH_SWITCHES = ["chat_template"];
+const K: typeof BOTH_SWITCHES = ["thinking"];
 
 describe("the switches that turn hidden reasoning off", () => {
   it("are those of the specification", () => {
