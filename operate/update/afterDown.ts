@@ -50,7 +50,7 @@ async function keptLines(machines: readonly MachinePlan[]): Promise<string[]> {
       throw error;
     });
     // A machine that can't be asked may have anything.
-    all.push(...(found === undefined ? [] : [keptText(machine.name, found)]));
+    all.push(...(found === undefined ? [] : [leftoversText(machine.name, found)]));
     if (found?.length !== 0) all.push(listText(index === 0 ? "" : ` --machine ${machine.name}`));
   }
   return [...all, `To remove the program too: ${pageFromProject("docs/guide/uninstall.md")}.`];
@@ -72,7 +72,7 @@ const KINDS: readonly (readonly [kind: string, said: (found: readonly Leftover[]
 ];
 
 /** What is kept on a machine after `down`, in a sentence. */
-export function keptText(machine: string, found: readonly Leftover[]): string {
+export function leftoversText(machine: string, found: readonly Leftover[]): string {
   const said = KINDS.flatMap(([kind, text]) => {
     const ofKind = found.filter((each) => each.kind === kind);
     return ofKind.length === 0 ? [] : [text(ofKind)];

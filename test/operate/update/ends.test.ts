@@ -6,7 +6,7 @@ import { plan } from "../../../components/plan/plan";
 import type { MachinePlan } from "../../../components/plan/types";
 import { type Made, madeIn } from "../../../operate/engine/eventLog";
 import type { Leftover } from "../../../operate/inventory/leftovers";
-import { keptText, stateText } from "../../../operate/update/afterDown";
+import { leftoversText, stateText } from "../../../operate/update/afterDown";
 import { launcherLines, nextText } from "../../../operate/update/afterUp";
 import { ELSEWHERE } from "../../fixtures/machine";
 import { ranks } from "../../fixtures/ranks";
@@ -159,13 +159,13 @@ describe("what a `down` keeps", () => {
       left("network"),
       left("container"),
     ];
-    expect(keptText("dgx", found)).toBe(
+    expect(leftoversText("dgx", found)).toBe(
       "Kept on dgx: 1 container, the volume local-serving-chat-ui-data (accounts and chats of the chat UI), 1 network, 2 images, 1 model in the cache, 1 file, our state, backups of the data of chat-ui.",
     );
   });
 
   it("is nothing where nothing is left", () => {
-    expect(keptText("dgx", [])).toBe("Nothing is left on dgx that isn't in use.");
+    expect(leftoversText("dgx", [])).toBe("Nothing is left on dgx that isn't in use.");
   });
 
   it("contradicts the engine", () => {
