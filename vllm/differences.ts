@@ -9,18 +9,18 @@ interface Values {
  * How a version differs from the one before it. Items of a list are taken away and added one by one
  * where both versions have it in order; any other list is replaced.
  */
-export interface Difference {
+export interface VersionDifference {
   /** A list or map that is empty without what is gone goes as a whole. */
   readonly gone?: Value | undefined;
   readonly added?: Value | undefined;
 }
 
 /** The data of a version, from those of the version before; nothing comes before the first. */
-export const applied = (before: Value | undefined, { gone, added }: Difference) =>
+export const applied = (before: Value | undefined, { gone, added }: VersionDifference) =>
   withAdded(without(before, gone), added);
 
 /** The difference that makes `after` of `before`. */
-export function difference(before: Value | undefined, after: Value): Difference {
+export function difference(before: Value | undefined, after: Value): VersionDifference {
   const gone = goneFrom(before, after);
   return { gone, added: addedTo(without(before, gone), after) };
 }

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { applied, type Difference, type Value } from "./differences";
+import { applied, type Value, type VersionDifference } from "./differences";
 
 /** What a version's file holds: how its data differ from those of the version that it is `after`. */
-export interface VersionFile extends Difference {
+export interface VersionFile extends VersionDifference {
   /** Without it the data are whole: the oldest version's here, and every version's in a build. */
   readonly after?: string | undefined;
 }
