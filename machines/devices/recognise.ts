@@ -1,5 +1,5 @@
 import { DEVICES } from "./devices";
-import type { Device, Sign } from "./schema";
+import type { Device, DeviceSign } from "./schema";
 
 /** What a machine shows of itself. */
 export interface Hardware {
@@ -38,7 +38,7 @@ const OTHER_MAKERS = /^(?:1002|8086):/;
 export const showsNoGpu = ({ gpus, pci }: Hardware): boolean =>
   gpus.length === 0 && !pci.some((each) => each.startsWith(NVIDIA_PCI) || OTHER_MAKERS.test(each));
 
-function matches({ gpu, smiMemory, tree, dmi, nvidia }: Sign, seen: Hardware): boolean {
+function matches({ gpu, smiMemory, tree, dmi, nvidia }: DeviceSign, seen: Hardware): boolean {
   const { gpuMemoryGiB: memory } = seen;
   return (
     (gpu === undefined || seen.gpus.some((each) => new RegExp(gpu, "i").test(each))) &&

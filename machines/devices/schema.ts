@@ -47,5 +47,5 @@ export const devicesSchema = z.strictObject({
 });
 
 export type Device = z.output<typeof device>;
-export type Sign = z.output<typeof sign>;
+export type DeviceSign = z.output<typeof sign>;
 export type DeviceSize = z.output<typeof size>;
