@@ -27,7 +27,7 @@ import { type Installed, installIn } from "../packages/install";
 import { NPX, ONTO_PATH } from "../packages/pin";
 import { readHost } from "../sees/computer/computer";
 import { type HostFacts, hostFacts } from "../sees/computer/facts";
-import { computerAt, thisComputer } from "../sees/computer/sources";
+import { sourcesAt, thisComputer } from "../sees/computer/sources";
 import {
   askedStack,
   impliedStack,
@@ -103,7 +103,7 @@ async function factsOf({ from, on }: InitOptions): Promise<HostFacts> {
   if (from === undefined && on === undefined && process.platform === "darwin")
     throw new Failed(whyNoServer(OTHER_DEVICE) ?? "");
   if (from !== undefined) return valueBy(hostFacts, from, readJsonFile(from));
-  return readHost(on === undefined ? thisComputer() : await computerAt(on));
+  return readHost(on === undefined ? thisComputer() : await sourcesAt(on));
 }
 
 /** A stack file in a project. Where there is no project, it is made around the file. */

@@ -44,7 +44,7 @@ export function thisComputer(): Sources {
 const LOGIN = 'cd && printf "\\n%s\\n%s\\n%s" "$(pwd -P)" "$HF_HOME" "$PATH"';
 
 /** A machine over ssh. Throws `Failed`, with what to do, where ssh doesn't get there. */
-export async function computerAt(dockerHost: string): Promise<Sources> {
+export async function sourcesAt(dockerHost: string): Promise<Sources> {
   const files = filesOf({ dockerHost });
   const { code, out, err } = await files.ask(["sh", "-lc", LOGIN]);
   if (code !== 0)

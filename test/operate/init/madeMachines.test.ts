@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { choose } from "../../../operate/init/choose";
 import { readHost } from "../../../operate/sees/computer/computer";
 import { type HostFacts, hostFacts } from "../../../operate/sees/computer/facts";
-import { computerAt } from "../../../operate/sees/computer/sources";
+import { sourcesAt } from "../../../operate/sees/computer/sources";
 import { FakeSsh } from "../../layers/fakeSsh";
 import { httpServer } from "../../layers/httpServer";
 import { temporaryFolder } from "../../layers/temporaryFolder";
@@ -394,7 +394,7 @@ describe("a machine over ssh", () => {
     vi.stubEnv("PATH", `${ssh.folder}${delimiter}${env.PATH}`);
     vi.stubEnv("HOME", sources.home);
     vi.stubEnv("HF_HOME", "/data/of-this-computer");
-    const there = await computerAt("ssh://me@spark.local");
+    const there = await sourcesAt("ssh://me@spark.local");
     expect(there.home).toBe(realpathSync(sources.home));
     const facts = await readHost({ ...there, proc: sources.proc, usualPorts: [] });
     expect(facts).toMatchObject({
@@ -419,14 +419,14 @@ describe("a machine over ssh", () => {
 
   it("is told of, with the command to try, where ssh doesn't get there", async () => {
     vi.stubEnv("PATH", new FakeSsh("Host key verification failed.").path);
-    await expect(computerAt("ssh://me@spark.local")).rejects.toThrow(
+    await expect(sourcesAt("ssh://me@spark.local")).rejects.toThrow(
       "No host key of spark.local (ssh://me@spark.local) is known here, and none is accepted unchecked. Run `ssh me@spark.local` once",
     );
     vi.stubEnv(
       "PATH",
       new FakeSsh("ssh: connect to host spark.local port 22: No route to host").path,
     );
-    await expect(computerAt("ssh://me@spark.local")).rejects.toThrow(
+    await expect(sourcesAt("ssh://me@spark.local")).rejects.toThrow(
       /No route to host. Try `ssh me@spark.local`.$/,
     );
   });
