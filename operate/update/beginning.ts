@@ -18,7 +18,7 @@ export type Beginning =
   | { readonly kind: "back"; readonly says: string; readonly underWay: UnderWay };
 
 /** What is asked of `serving up`. */
-export interface Asked {
+export interface AskedUpdate {
   /** Fingerprint of the stack file's settings. */
   readonly settings: string;
   readonly verified: boolean;
@@ -28,7 +28,7 @@ export interface Asked {
 /** Decides what `serving up` begins with. Pure; `lives` says whether the recorded process runs. */
 export function beginning(
   { underWay, failed }: ReadRecord,
-  { settings, verified, again }: Asked,
+  { settings, verified, again }: AskedUpdate,
   lives: boolean | "unknown",
 ): Beginning {
   if (underWay !== undefined) {

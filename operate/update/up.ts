@@ -14,7 +14,7 @@ import { readStack } from "../stack/readStack";
 import { stackFile } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
 import { sayNext } from "./afterUp";
-import { type Asked, type Beginning, beginning } from "./beginning";
+import { type AskedUpdate, type Beginning, beginning } from "./beginning";
 import { keepRecord } from "./keepRecord";
 import { mayAsk } from "./mayAsk";
 import type { Task } from "./task";
@@ -59,7 +59,7 @@ export async function up(
 /** Updates as the record says. Returns the exit code; `undefined` where the engine alone is asked. */
 async function upByRecord(
   update: Omit<Task, "failed" | "signal">,
-  asked: Asked,
+  asked: AskedUpdate,
 ): Promise<number | undefined> {
   const { keeper, settings, stack } = update;
   for (;;) {
@@ -78,7 +78,7 @@ async function upByRecord(
 }
 
 /** Decides by the record what an update begins with, and says it. */
-async function begin(keeper: MachinePlan, asked: Asked, stack: string) {
+async function begin(keeper: MachinePlan, asked: AskedUpdate, stack: string) {
   const record = await readRecord(keeper);
   if (record.unreadable !== undefined) say(record.unreadable);
   const running = record.underWay !== undefined && lives(record.underWay.by);

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { type Asked, beginning } from "../../../operate/update/beginning";
+import { type AskedUpdate, beginning } from "../../../operate/update/beginning";
 import { FAILED, UNDER_WAY } from "../../fixtures/update";
 
-const PLAIN: Asked = { settings: "new", verified: false, again: false };
+const PLAIN: AskedUpdate = { settings: "new", verified: false, again: false };
 const BEGUN =
   "An update by `serving up --verified` that began on 2026-11-24 16:05 UTC was interrupted: ";
 const BUSY =
