@@ -3,7 +3,7 @@ import { say } from "../../commandLine/output";
 import { orInputFault } from "../../faults/fault";
 import { stateIsEmpty } from "../engine/backend";
 import { settleKilled } from "../engine/brokenOff";
-import { drive, type Word } from "../engine/drive";
+import { drive, type EngineWord } from "../engine/drive";
 import { nothingApplied } from "../stack/nothingApplied";
 import { readStack } from "../stack/readStack";
 import {
@@ -30,7 +30,7 @@ interface UpdateOptions extends StackFileOptions {
 
 const OUTPUTS = "The stack's outputs are left out: --suppress-outputs=false prints them.";
 
-const FORMS: Readonly<Record<Word, Form>> = {
+const FORMS: Readonly<Record<EngineWord, Form>> = {
   preview: {
     notes: `Only \`up\` checks which ports are taken and how much memory is free now, before its first change.
 ${OUTPUTS}`,
@@ -60,7 +60,7 @@ ${OUTPUTS}`,
 };
 
 /** The command that runs Pulumi with this word. */
-export function updateCommand(word: Word): Command {
+export function updateCommand(word: EngineWord): Command {
   const { example, notes, options = [] } = FORMS[word];
   const command = new Command(word).addOption(stackOption("-s, --stack <name>"));
   for (const [flags, about] of options) command.addOption(new Option(flags, about));
@@ -82,7 +82,7 @@ Example:
     .action((rest: string[], options: UpdateOptions) => runUpdate(word, rest, options));
 }
 
-async function runUpdate(word: Word, rest: string[], options: UpdateOptions): Promise<void> {
+async function runUpdate(word: EngineWord, rest: string[], options: UpdateOptions): Promise<void> {
   const stack = stackName(options);
   if (word === "preview" || word === "up") saySample(options);
   const { verified = false, again = false } = options;

@@ -25,7 +25,7 @@ const ENGINE_COMMANDS = {
   down: { command: "destroy", isJudged: false, goesOn: true },
   refresh: { command: "refresh", isJudged: false, goesOn: false },
 } as const;
-export type Word = keyof typeof ENGINE_COMMANDS;
+export type EngineWord = keyof typeof ENGINE_COMMANDS;
 
 /** The engine knows these wherever it asks. */
 export const SAYS_YES = /^(--yes|-y|--yes=.*)$/;
@@ -59,7 +59,7 @@ export interface DriveOptions {
 
 /** A run of the engine, as it was asked for. */
 interface Drive {
-  readonly word: Word;
+  readonly word: EngineWord;
   readonly stack: string;
   /** Options for the engine. */
   readonly rest: readonly string[];
@@ -73,7 +73,7 @@ interface Drive {
  * skipped. Returns its exit code; a signal that ends this process ends the engine in order first.
  */
 export function drive(
-  word: Word,
+  word: EngineWord,
   stack: string,
   given: readonly string[],
   how: DriveOptions = {},
@@ -178,7 +178,7 @@ function expectPackages(project: string): void {
 }
 
 /** Throws `WrongUse` for options by which the engine would do something else than was looked at. */
-function refuse(word: Word, rest: readonly string[]): void {
+function refuse(word: EngineWord, rest: readonly string[]): void {
   const naming = rest.find((argument) => NAMES_STACK.test(argument));
   if (naming !== undefined)
     throw new WrongUse(`${naming}: name the stack before the other options, as \`--stack NAME\`.`);
