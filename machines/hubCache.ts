@@ -61,7 +61,7 @@ export async function cacheOn(
 ): Promise<ModelCache> {
   if (isHere(machine)) return cacheHere(path);
   const files = filesOf(machine);
-  const below = id === undefined ? join(path, "hub") : repositoryIn(path, id);
+  const below = id === undefined ? join(path, "hub") : repositoryFolder(path, id);
   const list = ["find", "-L", below, "-type", "f", "-printf", "%s %p\\n"];
   const lines = (await files.ask(list)).out.split("\n").filter(Boolean);
   const sizes = new Map(
@@ -125,7 +125,7 @@ export function cachedModels(cache: ModelCache): CachedModel[] {
 export function isWhole(cache: ModelCache, id: string, revision?: string): boolean {
   const snapshot = snapshotOf(cache, id, revision);
   if (snapshot === undefined || weightsOf(cache, snapshot) === undefined) return false;
-  const blobs = cache.names(join(repositoryIn(cache.path, id), "blobs"));
+  const blobs = cache.names(join(repositoryFolder(cache.path, id), "blobs"));
   const loading = blobs.some((blob) => {
     const [, whole] = ON_ITS_WAY.exec(blob) ?? [];
     return whole !== undefined && !blobs.includes(whole);
@@ -135,7 +135,7 @@ export function isWhole(cache: ModelCache, id: string, revision?: string): boole
 }
 
 /** The folder of a model in a cache as huggingface_hub lays it out. */
-export function repositoryIn(cache: string, id: string): string {
+export function repositoryFolder(cache: string, id: string): string {
   return join(cache, "hub", `models--${modelFolder(id)}`);
 }
 
@@ -144,7 +144,7 @@ export function repositoryIn(cache: string, id: string): string {
  * where one is asked for, else that which `main` points at, else the only one there is.
  */
 export function snapshotOf(cache: ModelCache, id: string, revision?: string): string | undefined {
-  const repository = repositoryIn(cache.path, id);
+  const repository = repositoryFolder(cache.path, id);
   const snapshots = join(repository, "snapshots");
   const commits = cache.names(snapshots);
   const only = commits.length === 1 ? commits[0] : undefined;
@@ -177,7 +177,7 @@ export const modelFolder = (id: string): string =>
 
 /** Bytes that a cache has of a model, with what is on its way. */
 export function bytesHere(cache: ModelCache, id: string): number {
-  const folder = join(repositoryIn(cache.path, id), "blobs");
+  const folder = join(repositoryFolder(cache.path, id), "blobs");
   return cache.names(folder).reduce((sum, blob) => sum + (cache.size(join(folder, blob)) ?? 0), 0);
 }
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { jsonIn } from "../../faults/json";
 import { ask, NoAnswer, type WholeAnswer } from "../../http/ask";
-import { type ModelCache, repositoryIn } from "../../machines/hubCache";
+import { type ModelCache, repositoryFolder } from "../../machines/hubCache";
 import type { HubModel } from "../inference-server/hubModels";
 
 /** Files that are not loaded here: the same weights again, in formats that vLLM doesn't read. */
@@ -143,7 +143,7 @@ export function bytesLeft(
   id: string,
   { commit, files }: HubListing,
 ): number | undefined {
-  const folder = repositoryIn(cache.path, id);
+  const folder = repositoryFolder(cache.path, id);
   const missing = files.filter(
     ({ path }) => cache.size(join(folder, "snapshots", commit, path)) === undefined,
   );

@@ -1,7 +1,7 @@
 import { WrongUse } from "../../commandLine/exit";
 import type { InferenceServerPlan } from "../../components/inference-server";
 import { counted } from "../../faults/quoting";
-import { repositoryIn } from "../../machines/hubCache";
+import { repositoryFolder } from "../../machines/hubCache";
 import { isOn, readServerArguments } from "../../vllm/argv/serverArguments";
 
 /** What the server is asked, by the names of the options; lengths in tokens. */
@@ -120,7 +120,9 @@ export function benchArguments(
   const revision = hubModels.find(({ id }) => id === model.id)?.revision;
   // Without the hub, the name of a model with a pinned revision need not lead to its files.
   const files =
-    revision === undefined ? model.id : `${repositoryIn(cache, model.id)}/snapshots/${revision}`;
+    revision === undefined
+      ? model.id
+      : `${repositoryFolder(cache, model.id)}/snapshots/${revision}`;
   return [
     "vllm",
     "bench",

@@ -11,7 +11,7 @@ import type { MachinePlan } from "../../components/plan";
 import { isOverSsh } from "../../machines/address";
 import { docker, dockerCommand } from "../../machines/docker/docker";
 import { filesOf } from "../../machines/files";
-import { bytesHere, cacheOn, repositoryIn } from "../../machines/hubCache";
+import { bytesHere, cacheOn, repositoryFolder } from "../../machines/hubCache";
 import { askOn, commandOn, followedOn } from "../../machines/onMachine";
 import { showProgress, type ToFetch } from "./progress";
 
@@ -168,7 +168,7 @@ async function download(
   const remove = () => docker(["rm", "--force", container], dockerHost).catch(() => {});
   if (isOverSsh(machine)) await remove();
   const made = await files.ask(["mkdir", "-p", cache]);
-  const folders = [repositoryIn(cache, id), join(cache, "hub"), cache];
+  const folders = [repositoryFolder(cache, id), join(cache, "hub"), cache];
   const states = await Promise.all(folders.map((folder) => files.state(folder)));
   const owner = states.find((state) => typeof state === "object");
   if (owner === undefined) throw new Failed(`The model cache ${cache} can't be made: ${made.err}`);
