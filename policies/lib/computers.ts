@@ -3,7 +3,7 @@ import { holdsUnknown } from "../../vllm/argv/unknown";
 import { type DeclaredResource, knownText, ofType } from "./container";
 
 /** What a program tells of where its containers run, by their provider. */
-export interface Place {
+interface Place {
   /** The Docker engine, whatever way its host is written, else the provider. */
   readonly engine: string | undefined;
   /** The computer of that engine; `undefined` where the host isn't known, or may lead elsewhere. */

@@ -13,7 +13,7 @@ export interface NamedMachine {
 }
 
 /** Where the containers of a program run. */
-export interface Placement {
+interface Placement {
   readonly machines: readonly NamedMachine[];
   /** The computer of a container that no machine is said to have, where its provider tells. */
   readonly computerOf: (container: DeclaredResource) => string | undefined;
