@@ -99,7 +99,10 @@ interface ReadRepository extends Omit<Repository, "config" | "adapter" | "revisi
 
 function inCache(cache: ModelCache, id: string, snapshot: string): ReadRepository {
   return {
-    ...{ id, task: "", files: cache.names(snapshot), from: "cache" },
+    id,
+    task: "",
+    files: cache.names(snapshot),
+    from: "cache",
     revision: snapshot.split("/").at(-1) ?? "",
     weightsGB: weightsOf(cache, snapshot),
     text: (file) => cache.text(join(snapshot, file)),
@@ -113,7 +116,11 @@ function atHub({ id, task, commit, files }: HubListing, texts: ReadonlyMap<strin
   const bytes = (shards.length > 0 ? shards : whole).reduce((sum, each) => sum + each.bytes, 0);
   const total = typeof index.total_size === "number" ? index.total_size : bytes;
   const read: ReadRepository = {
-    ...{ id, task, revision: commit, from: "hub", files: files.map(({ path }) => path) },
+    id,
+    task,
+    revision: commit,
+    from: "hub",
+    files: files.map(({ path }) => path),
     weightsGB: total > 0 ? total / BYTES_PER_GB : undefined,
     text: (file) => texts.get(file),
   };
@@ -133,7 +140,12 @@ function factsOf(read: ReadRepository): HubModelFacts {
   const tool = isMistrals ? "mistral" : toolParserIn(template, textOr(config.model_type));
   const kind = kindOf({ id, files, task, config }, template);
   return {
-    ...{ id, revision, from, config, text, thinking: THINKING.test(template) },
+    id,
+    revision,
+    from,
+    config,
+    text,
+    thinking: THINKING.test(template),
     ...defined({ weightsGB, kind, tool }),
   };
 }
