@@ -105,7 +105,9 @@ export function gateFile(
       // Whoever waits for it learns at once that it won't start.
       ...(container.start === "onRequest" ? [["end-when-spent", container.name]] : []),
       ...namedOnHub(container).map(({ id, revision }) => [
-        ...["model", container.name, id],
+        "model",
+        container.name,
+        id,
         ...(revision === undefined ? [] : [revision]),
       ]),
     ]),
