@@ -68,7 +68,9 @@ export class OnDemand extends ComponentResource {
         addPreviousOutputInEnv: false,
       },
       {
-        ...{ parent: this, dependsOn: files, customTimeouts },
+        parent: this,
+        dependsOn: files,
+        customTimeouts,
         replaceOnChanges: ["environment.PROGRAM"],
         deleteBeforeReplace: true,
       },
