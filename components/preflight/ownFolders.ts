@@ -119,7 +119,9 @@ async function filesIn(path: string, real: string, files: Files): Promise<ModelF
   return {
     ...(real === path ? {} : { leadsTo: real }),
     files: own.map(({ name }) => name).sort(),
-    ...{ linksOutside, special, weightsBytes: 0 },
+    linksOutside,
+    special,
+    weightsBytes: 0,
     ...(text === undefined ? {} : { adapterConfig: text }),
   };
 }
