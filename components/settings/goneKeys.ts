@@ -85,7 +85,9 @@ export function takeGoneKeys(settings: Record<string, unknown>): {
   const found = [...GONE, ...GONE_VALUES]
     .flatMap((gone) =>
       placesOf(settings, ["machines", "*", ...gone.path]).map(({ path, value }) => ({
-        ...{ path, value, gone },
+        path,
+        value,
+        gone,
         ...defined({ moved: gone.reads?.(value) }),
       })),
     )
