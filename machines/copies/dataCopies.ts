@@ -104,6 +104,9 @@ export const BEFORE_COMMAND = 'sh -c "$COPIES_SCRIPT" data-copies before';
 
 /** The words that run the script with these arguments. */
 export const copiesWords = (args: readonly string[]): string[] => [
-  ...["sh", "-c", SCRIPT, "data-copies"],
+  "sh",
+  "-c",
+  SCRIPT,
+  "data-copies",
   ...args,
 ];
