@@ -100,7 +100,8 @@ function room(said: readonly ServerValue[], around: Surroundings) {
   const config = objectOr(read?.config);
   const { max_position_embeddings: window } = objectOr(config.text_config ?? config);
   const needs = {
-    ...{ kv: machine.kv[container] ?? null, needs: machine.starts[container] ?? {} },
+    kv: machine.kv[container] ?? null,
+    needs: machine.starts[container] ?? {},
     requests: settings.machines[machine.name]?.inferenceServers.b?.maxNumSeqs ?? 1,
   };
   const wantedShare = pooling?.share.alone;
