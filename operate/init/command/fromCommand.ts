@@ -80,11 +80,15 @@ export function commandServer(
   const { clients, told: ofClients } = clientsOf(values, base);
   return {
     server: {
-      ...{ server: values, image: image.image, port, clients },
+      server: values,
+      image: image.image,
+      port,
+      clients,
       leftOut: leftOut.map(leftOutText),
       ...defined({ modelCache }),
     },
-    ...{ model, recipe },
+    model,
+    recipe,
     told: {
       leftOut,
       setHere: [...(launch.container?.setHere ?? []), ...ofVariables.setHere],
