@@ -207,7 +207,8 @@ async function stateParts(folder: string, host: Host) {
       .filter((name) => name !== COPIES_FOLDER)
       .map((name) => ({ ...state, path: `${folder}/${name}` })),
     ...services.map((name) => ({
-      ...{ kind: "copies", what: `backups of the data of ${name}` },
+      kind: "copies",
+      what: `backups of the data of ${name}`,
       path: `${folder}/${COPIES_FOLDER}/${name}`,
     })),
   ];
