@@ -30,10 +30,9 @@ export function modelTable(rows: readonly ModelRow[], width: Width): string[] {
   });
   const whole = columns([
     ["model", "fits", "share", "KV room", "windows", "agents", "tokens/s", "needs"],
-    ...cells.map((each) => [
-      ...[each.model, each.fits, each.share, each.room, each.windows],
-      ...[each.agents, each.speed, each.needs],
-    ]),
+    ...cells.map(({ model, fits, share, room, windows, agents, speed, needs }) => {
+      return [model, fits, share, room, windows, agents, speed, needs];
+    }),
   ]);
   return whole.every(({ length }) => length <= width) ? whole : narrowTable(cells, width);
 }
@@ -52,11 +51,10 @@ function narrowTable(cells: readonly Cells[], width: Width): string[] {
   const short = (text: string) => (text === UNKNOWN || hasConditions(text) ? "?" : text);
   const [head = "", ...lines] = columns([
     ["model", "fits", "share", "agents", "tokens/s"],
-    ...cells.map(({ model, fits, share, agents, speed }) => [
-      model,
-      fits.length > VERDICT ? "see below" : fits,
-      ...[share, short(agents), short(speed)],
-    ]),
+    ...cells.map(({ model, fits, share, agents, speed }) => {
+      const verdict = fits.length > VERDICT ? "see below" : fits;
+      return [model, verdict, share, short(agents), short(speed)];
+    }),
   ]);
   const below = cells.map(({ fits, room, windows, speed, needs }) =>
     [
