@@ -25,7 +25,8 @@ export function neededImage(
   // A mirror keeps the path.
   if (pathOf(repository) !== pathOf(own))
     return {
-      ...{ repository, ...named },
+      repository,
+      ...named,
       why: `Its recipe needs an image of ${repository}${whoSays(recipe, "image")}.`,
     };
   const reference = imageReference(server.image);
