@@ -109,18 +109,26 @@ function ownModel(facts: Facts, bare: Seat): ChosenModel {
   const parser = kind === "chat" && family === undefined ? toolParserOf(facts, placed) : {};
   const basis = "judged" as const;
   const computed: Recipe = {
-    ...{ id, kind, thinking: kind === "chat" && thinking, family: family ?? "other", machines: 1 },
+    id,
+    kind,
+    thinking: kind === "chat" && thinking,
+    family: family ?? "other",
+    machines: 1,
     servedModelName: (id.split("/")[1] ?? id).toLowerCase(),
     config: { from: "model", source: `its own, from the ${from}`, date },
     weights: { partlyOnDisk: false, ...defined({ diskGB: weightsGB }) },
     parsers: defined({ tool: parser.name }),
     share: {},
     settings: { maxModelLen: Math.min(window, LONGEST_WINDOW[kind]), kvCacheDtype: "auto" },
-    ...{ speeds: [], starts: [], notes: [] },
+    speeds: [],
+    starts: [],
+    notes: [],
     sources: [
       {
         of: ["weights.diskGB", "share.alone", "settings.maxModelLen"],
-        ...{ basis, source, date },
+        basis,
+        source,
+        date,
       },
       { of: ["parsers.tool"], basis, source: parser.source ?? source, date },
       { of: ["settings.kvCacheDtype"], basis, source: "the model's own format", date },
