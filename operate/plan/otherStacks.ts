@@ -26,8 +26,11 @@ export async function otherStacks(
     (await readOtherPlans(machine, own)).map((other): Judged => {
       const { cause, remedy } = tellOtherStack(machine.name, other);
       return {
-        ...{ name: "preflight", level: "mandatory", resource: machine.name },
-        ...{ verdict: "refused", message: `${cause} ${remedy}` },
+        name: "preflight",
+        level: "mandatory",
+        resource: machine.name,
+        verdict: "refused",
+        message: `${cause} ${remedy}`,
       };
     }),
   );
