@@ -153,13 +153,15 @@ function namesOf({ hit, server: { key, container, settings }, picture: { stack }
     /^[\d,]+$/.test(group) ? group.replaceAll(",", "") : group || undefined;
   return {
     ...Object.fromEntries(hit.groups.map((group, index) => [index + 1, plain(group)])),
-    ...{ caught: firstGroup(hit), key, container, model: settings?.model.id ?? "<model>", bridge },
-    ...{ familyParser: settings && toolParserFor(settings.model.family, "auto") },
-    ...{
-      server: settings,
-      machine: stack?.settings,
-      seeTheLink: SEE_THE_LINK,
-      notOurFile: NOT_OUR_FILE,
-    },
+    caught: firstGroup(hit),
+    key,
+    container,
+    model: settings?.model.id ?? "<model>",
+    bridge,
+    familyParser: settings && toolParserFor(settings.model.family, "auto"),
+    server: settings,
+    machine: stack?.settings,
+    seeTheLink: SEE_THE_LINK,
+    notOurFile: NOT_OUR_FILE,
   };
 }
