@@ -79,15 +79,14 @@ const KERNEL_KILLED_COMPILER = sign(
 /** What vLLM and FlashInfer print while kernels are compiled. */
 const COMPILING = sign(
   [
-    ...[
-      "nvcc",
-      "Dynamo bytecode transform",
-      "Compiling a graph",
-      "Building JIT",
-      "Loading JIT",
-      "torch.compile",
-    ],
-    ...["[1/", "Start compiling"],
+    "nvcc",
+    "Dynamo bytecode transform",
+    "Compiling a graph",
+    "Building JIT",
+    "Loading JIT",
+    "torch.compile",
+    "[1/",
+    "Start compiling",
   ],
   /\[\d+\/\d+\] .{0,80}(?:nvcc|c\+\+)|Dynamo bytecode transform time|Compiling a graph for|(?:Building|Loading) JIT ops|Start(?:ing)? compiling|torch\.compile (?:takes|took|is)/,
 );
