@@ -103,8 +103,12 @@ const POINTER =
  * heeds no SIGTERM.
  */
 export const STOPPED = sign([
-  ...["Shutting down", "SIGTERM", "SIGINT", "KeyboardInterrupt"],
-  ...["start gate: stopped", "start gate: vLLM did not end in time"],
+  "Shutting down",
+  "SIGTERM",
+  "SIGINT",
+  "KeyboardInterrupt",
+  "start gate: stopped",
+  "start gate: vLLM did not end in time",
 ]);
 
 /** The API is to end: by whom, the log doesn't say. After a crash its own ruin says more before. */
