@@ -35,12 +35,20 @@ export const chatUiProbes: ProbesOf<"chat-ui"> = [
  * How a kind of connection is declared in the container's variables, and where it lists its models.
  */
 const OPENAI = {
-  ...{ enabledBy: "ENABLE_OPENAI_API", urls: "OPENAI_API_BASE_URLS", keys: "OPENAI_API_KEYS" },
-  ...{ path: "/models", list: "data", id: "id" },
+  enabledBy: "ENABLE_OPENAI_API",
+  urls: "OPENAI_API_BASE_URLS",
+  keys: "OPENAI_API_KEYS",
+  path: "/models",
+  list: "data",
+  id: "id",
 };
 const OLLAMA: typeof OPENAI = {
-  ...{ enabledBy: "ENABLE_OLLAMA_API", urls: "OLLAMA_BASE_URLS", keys: "" },
-  ...{ path: "/api/tags", list: "models", id: "name" },
+  enabledBy: "ENABLE_OLLAMA_API",
+  urls: "OLLAMA_BASE_URLS",
+  keys: "",
+  path: "/api/tags",
+  list: "models",
+  id: "name",
 };
 
 const hostnameOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : "");
