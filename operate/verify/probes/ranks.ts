@@ -142,17 +142,23 @@ async function gbits(
     seconds: number,
     ...options: readonly string[]
   ) => [
-    ...[
-      "exec",
-      ...options,
-      container.name,
-      "sh",
-      "-c",
-      `sleep ${seconds}; exec timeout 15 ib_write_bw "$@"`,
-      "sh",
-    ],
-    ...["--report_gbits", "-F", "-D", SPEED_SECONDS, "-p", SPEED_PORT],
-    ...["-d", rank?.link.hcas[index] ?? "", "-x", String(rank?.link.gidIndex ?? 0)],
+    "exec",
+    ...options,
+    container.name,
+    "sh",
+    "-c",
+    `sleep ${seconds}; exec timeout 15 ib_write_bw "$@"`,
+    "sh",
+    "--report_gbits",
+    "-F",
+    "-D",
+    SPEED_SECONDS,
+    "-p",
+    SPEED_PORT,
+    "-d",
+    rank?.link.hcas[index] ?? "",
+    "-x",
+    String(rank?.link.gidIndex ?? 0),
   ];
   const hasTool = ["exec", head.server.container.name, "sh", "-c", "command -v ib_write_bw"];
   const tool = await head.host.docker(hasTool).catch(() => "");
