@@ -217,13 +217,13 @@ async function harnessTargets(
   const common = { ...here, timeoutSeconds };
   const providers = "content" in profile ? profile.content.providers : [];
   const files: HarnessTarget = {
-    ...{
-      ...common,
-      kind: "harness",
-      name: "the harness's files",
-      keyVariables: [judgeKeyVariable],
-    },
-    ...{ profile, analytics, judgeKeyVariable },
+    ...common,
+    kind: "harness",
+    name: "the harness's files",
+    keyVariables: [judgeKeyVariable],
+    profile,
+    analytics,
+    judgeKeyVariable,
   };
   return [
     files,
