@@ -253,8 +253,8 @@ export function freePort(
  */
 function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string>): Settings {
   const [a] = countedServers(facts);
-  const { server, network } = wanted;
-  const ofA = server === undefined || makesVectors(server);
+  const { network } = wanted;
+  const ofA = servesA(wanted);
   if (ofA && (a === undefined || nameOf(a) === undefined)) return {};
   // No container reaches what listens on loopback alone.
   const reached = !ofA || !isLoopback(a?.address ?? "");
@@ -269,14 +269,16 @@ function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string
     return [key, { server: ofA ? INSTANCE_A : undefined, via }] as const;
   });
   return {
-    ...(reached ? proposedServices(ofA, facts, wanted, comments) : {}),
+    ...(reached ? proposedServices(facts, wanted, comments) : {}),
     clients: { host: network, ...Object.fromEntries(clients) },
   };
 }
 
-/** What each service proposes for itself, of instance A (`ofA`) or of server B. */
+/** Whether services and clients are instance A's: there is no server B, or it has no chat. */
+const servesA = ({ server }: Wanted): boolean => server === undefined || makesVectors(server);
+
+/** What each service proposes for itself. */
 function proposedServices(
-  ofA: boolean,
   facts: HostFacts,
   wanted: Wanted,
   comments: Map<string, string>,
@@ -287,7 +289,7 @@ function proposedServices(
     ...(network === undefined
       ? {}
       : { network: { listen: EVERY_ADDRESS, keyVariable: BRIDGE_KEY } }),
-    ...(ofA ? { servers: [INSTANCE_A] } : {}),
+    ...(servesA(wanted) ? { servers: [INSTANCE_A] } : {}),
   };
   const settings: Settings = {};
   for (const { key, proposed } of SERVICES) {
