@@ -48,7 +48,7 @@ export async function waitForParts(
     const spent = Math.round((performance.now() - began) / 1000);
     const left = Math.max(1, Math.round(withinSeconds) - spent);
     for (const named of machines.flatMap((machine) => namedParts(machine, [{ name: part }]))) {
-      const results = await waitForPart(named, machines, left, isOver);
+      const results = await waitForPart(named, machines, { seconds: left, isOver });
       waited.push(...results.map((result) => ({ part, result })));
       if (results.length === 0) continue;
       if (results.some(({ outcome }) => outcome !== "ready") || signal.aborted) return waited;
@@ -60,8 +60,7 @@ export async function waitForParts(
 async function waitForPart(
   { machine, server, container }: Named,
   machines: readonly MachinePlan[],
-  seconds: number,
-  isOver: () => boolean,
+  { seconds, isOver }: { readonly seconds: number; readonly isOver: () => boolean },
 ): Promise<readonly WaitedOn[]> {
   // A worker is waited for together with its head.
   if ((server?.rank?.index ?? 0) > 0 || container === undefined) return [];
