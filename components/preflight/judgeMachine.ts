@@ -178,7 +178,7 @@ function memoryFindings(
     server,
     demand: { ...server.memory, ...fixedKvCache[server.container.name] },
   }));
-  return [...findings, ...shortage(machine, asked, memory, held)];
+  return [...findings, ...shortage(machine, asked, { ...memory, held })];
 }
 
 /** What is said where the demands exceed what is available and what `held` gives back, in GiB. */
@@ -188,8 +188,7 @@ function shortage(
     readonly server: ReturnType<typeof serversOn>[number];
     readonly demand: Parameters<typeof takenGiB>[0];
   }[],
-  { totalGiB, availableGiB }: NonNullable<MachineFacts["memory"]>,
-  held: number,
+  { totalGiB, availableGiB, held }: NonNullable<MachineFacts["memory"]> & { readonly held: number },
 ): PreflightFinding[] {
   const wanted = asked.reduce((sum, { demand }) => sum + takenGiB(demand, totalGiB), 0);
   const freeGiB = availableGiB + held;
