@@ -169,14 +169,13 @@ async function ofContainer(
   const { status: state } = found;
   if (state !== "running")
     return { ...item, state, well: false, ...defined({ note: notRunningNote(key, found) }) };
-  return { ...item, ...(await ofRunning(named, host, tunnel, found)) };
+  return { ...item, ...(await ofRunning(named, found, { host, tunnel })) };
 }
 
 async function ofRunning(
   { machine, server }: Named,
-  host: Host,
-  tunnel: Tunnel,
   found: ContainerState,
+  { host, tunnel }: { readonly host: Host; readonly tunnel: Tunnel },
 ): Promise<Omit<ItemStatus, "key" | "seconds">> {
   const { health = "healthy", restartCount } = found;
   // A worker has no API: it is well once its head is, which Docker's health check asks.
