@@ -68,7 +68,11 @@ type Paths = (readonly PropertyKey[])[];
 export function secretPaths(value: unknown, path: readonly PropertyKey[] = []): Paths {
   if (path.length > DEEPEST_NESTING) return [];
   if (Array.isArray(value))
-    return value.flatMap((item, index) => pathsInItem(item, value[index - 1], [...path, index]));
+    return value.flatMap((item, index) => {
+      const at = [...path, index];
+      const inside = secretPaths(item, at);
+      return inside.length === 0 && isToldBefore(item, value[index - 1]) ? [at] : inside;
+    });
   if (typeof value === "object" && value !== null)
     return Object.entries(value).flatMap(([key, inner]) => {
       const at = [...path, key];
@@ -78,12 +82,12 @@ export function secretPaths(value: unknown, path: readonly PropertyKey[] = []): 
   return typeof value === "string" && isSecretText(value) ? [path] : [];
 }
 
-/** Paths in a list's item. `[--hf-token, hf_...]`: what it is may stand in the item before it. */
-function pathsInItem(item: unknown, before: unknown, path: readonly PropertyKey[]): Paths {
-  const inside = secretPaths(item, path);
-  if (inside.length > 0 || typeof before !== "string" || typeof item !== "string") return inside;
-  return !holdsSecret(before) && holdsSecret(`${before} ${item}`) ? [path] : [];
-}
+/** `true` in `[--hf-token, hf_...]`: what an item is may stand in the item before it. */
+const isToldBefore = (item: unknown, before: unknown): boolean =>
+  typeof before === "string" &&
+  typeof item === "string" &&
+  !holdsSecret(before) &&
+  holdsSecret(`${before} ${item}`);
 
 /** `true` for text that carries a secret, also as a document, in which escapes hide a name. */
 const isSecretText = (text: string): boolean =>
