@@ -59,6 +59,31 @@ export function parseYaml(file: string, text: string): SourceDocument {
   };
 }
 
+/** Most documents of one text: a manifest has a few dozen. */
+const MOST_DOCUMENTS = 200;
+
+/**
+ * Parses a text of several YAML documents, each by `parseYaml` and with places in the whole text;
+ * empty ones are left out. Throws `UnreadableInput`.
+ */
+export function parseYamlDocuments(file: string, text: string): readonly SourceDocument[] {
+  const unparsed = textRefusal(text);
+  if (unparsed !== undefined) throw new UnreadableInput(file, unparsed.reason, unparsed.place);
+  const lines = text.split("\n");
+  // In no other place may these stand at a line's beginning.
+  const marks = lines.flatMap((line, index) =>
+    /^(?:---|\.\.\.)(?=\s|$)/.test(line) ? [index] : [],
+  );
+  if (marks.length > MOST_DOCUMENTS)
+    throw new UnreadableInput(file, `holds more than ${MOST_DOCUMENTS} YAML documents`);
+  return [0, ...marks].flatMap((from, index) => {
+    const own = lines.slice(from, marks[index]);
+    if (index > 0) own[0] = "   ";
+    if (own.every((line) => /^\s*(?:#.*)?$/.test(line))) return [];
+    return parseYaml(file, `${"\n".repeat(from)}${own.join("\n")}`);
+  });
+}
+
 /** Why a document is not read; without an offset it is refused at its beginning. */
 interface Refusal {
   readonly reason: string;

@@ -1,7 +1,7 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
-import { Failed } from "../../commandLine/exit";
+import { Failed, WrongUse } from "../../commandLine/exit";
 import { headed } from "../../commandLine/layout";
 import { programOnPath } from "../../commandLine/run";
 import { operatorHome } from "../../components/evidence";
@@ -17,8 +17,12 @@ import { isOverSsh } from "../../machines/address";
 import { OTHER_DEVICE, whyNoServer } from "../../machines/devices/devices";
 import { appliedAlready } from "../init/appliedAlready";
 import { choose } from "../init/choose";
-import { type CommandNotes, notesText, publishedCommand } from "../init/command/notes";
+import { type CommandNotes, notesText } from "../init/command/notes";
+import { COMMAND } from "../init/command/words";
 import { found } from "../init/found";
+import { calledBy, type Given, givenText } from "../init/from/given";
+import { isKnownFile } from "../init/from/published";
+import type { Published } from "../init/from/source";
 import { makeProject, type Project, pinOf, projectHere, WORKFLOW } from "../init/project";
 import { atTerminal } from "../init/questions";
 import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
@@ -54,8 +58,10 @@ export function initCommand(): Command {
 folder with a project it adds a stack file, in one step. No existing file is overwritten; nothing on the machine is
 changed or started. A server's argv is read without its keys.
 
-With --from-command, server B runs what a published command runs: model, share, window and so on become settings, the rest
-\`extraArgs\`. It names what it leaves out, with the reason. No secret is written, and the command is not run.
+With --from-command, server B runs what a published command or file runs: model, share, window and so on become settings,
+the rest \`extraArgs\`. A file may be a shell script, a recipe of sparkrun, a compose file, a systemd unit, a Podman Quadlet, a
+Kubernetes manifest, a llama-swap configuration, vLLM's own --config, or what \`docker inspect\` prints. It names what it leaves
+out, with the reason. No secret is written, and nothing of it is run.
 
 Exit code: 0 written, 1 written, but something has to be fixed first, as it says, 2 wrong use, an unreadable
 file, or a stack file that is there already.`,
@@ -75,11 +81,11 @@ const initOptions = (): Option[] => [
     .conflicts("from"),
   new Option(
     "--from <file>",
-    "write it from what --facts printed on another machine, and don't look at this one",
+    "write it from what --facts printed on another machine, and don't look at this one; any other file is read as --from-command reads it",
   ),
   new Option(
     "--from-command <command>",
-    "take server B from this command: `vllm serve ...`, `docker run ...` or a recipe; - is stdin",
+    "take server B from this command (`vllm serve ...`, `docker run ...`) or file; - is stdin",
   ).conflicts("facts"),
   new Option("--facts", "print what was found as JSON, and write nothing"),
   new Option(
@@ -113,8 +119,9 @@ async function initialized(options: InitOptions): Promise<Outcome> {
   const asked = options.name ?? askedStack() ?? stackThere(project, options);
   const kept = asked === undefined ? undefined : keptFile(asked, project, options);
   if (kept !== undefined) return surrounded(kept, project, options, pin);
-  const command = await publishedCommand(options.fromCommand);
-  const facts = await factsOf(options);
+  const { command, isFacts } = await publishedIn(options);
+  const looked = isFacts ? options : defined({ ...options, from: undefined });
+  const facts = await factsOf(looked);
   const name = asked ?? hostStack(facts.host);
   const file = stackPath({ stack: name }, project.folder);
   keptIn(file, options);
@@ -124,7 +131,9 @@ async function initialized(options: InitOptions): Promise<Outcome> {
     verified: (machine: string) => verifiedStackFiles(machine),
   };
   const first = appliedAlready(facts, writing);
-  const choice = await chosen(options, facts, { name, ...defined({ command }) });
+  const choice = await calledBy(command?.source ?? COMMAND, () =>
+    chosen(looked, facts, { name, ...defined({ command }) }),
+  );
   const made = makeProject(project, { pin, ...defined({ ci: options.ci }) });
   writeNew(file, choice.text, options);
   const { mend, next } = await installed(options, project);
@@ -192,7 +201,32 @@ function takeAllRecords({ folder }: Project): void {
 interface Named {
   /** Name of the stack. */
   readonly name: string;
-  readonly command?: string;
+  readonly command?: Published;
+}
+
+/**
+ * The text that server B is to run, and the file with facts: what `--from` names is either, and told
+ * by what stands in it.
+ */
+async function publishedIn({ fromCommand, from }: InitOptions) {
+  const text = from !== undefined && isFile(from) ? readTextFile(from) : "";
+  if (from === undefined || (/^\s*(?:\{|$)/.test(text) && !isKnownFile({ text }))) {
+    const command = fromCommand === undefined ? undefined : await commandGiven(fromCommand);
+    return { command, isFacts: true };
+  }
+  if (fromCommand !== undefined)
+    throw new WrongUse(
+      `--from: ${from} holds no facts of a machine, as \`serving init --facts\` prints them. Give only one of the two files.`,
+    );
+  return { command: { text, file: from, source: from }, isFacts: false };
+}
+
+const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
+
+/** A command, a file with one or of another kind, or stdin. */
+async function commandGiven(given: string): Promise<Given> {
+  const found = await givenText(given, `${COMMAND} -`);
+  return found?.file === undefined ? { text: found?.text ?? given, source: COMMAND } : found;
 }
 
 /** Asks a person at a terminal, unless they said that nothing is to be asked. */

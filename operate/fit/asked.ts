@@ -1,17 +1,15 @@
-import { existsSync } from "node:fs";
-import { Failed, WrongUse } from "../../commandLine/exit";
+import { Failed } from "../../commandLine/exit";
 import { isHubId } from "../../components/catalogue";
 import { readHubModel } from "../../components/fetch";
 import type { Evidence } from "../../components/planned";
 import { defined } from "../../faults/defined";
-import { UnreadableInput } from "../../faults/fault";
-import { readTextFile } from "../../faults/textFile";
 import { homeOn, onMachine } from "../../machines/home";
 import { cacheOn } from "../../machines/hubCache";
 import { commandServer } from "../init/command/fromCommand";
-import { type CommandNotes, publishedCommand } from "../init/command/notes";
-import { COMMAND } from "../init/command/words";
+import type { CommandNotes } from "../init/command/notes";
 import { draft, draftEvidence } from "../init/draft";
+import { calledBy, givenText } from "../init/from/given";
+import { readPublished } from "../init/from/published";
 import type { Place } from "../init/offers";
 import type { Wanted } from "../init/settings";
 import { type Fit, fitModel } from "../models/fit";
@@ -43,39 +41,14 @@ export async function askedServer(
   facts: HostFacts,
   place: Place,
 ): Promise<Asked | NoServer> {
-  const text = await commandText(given);
+  const published = await givenText(given, "stdin");
   const base: Wanted = { name: place.name, clients: [] };
-  if (text === undefined) return namedModel(given, facts, base, place);
-  const { server, model, told } = calledBy(sourceOf(given), () =>
-    commandServer(text, facts, base, place),
+  if (published === undefined) return namedModel(given, facts, base, place);
+  const { server, model, told } = await calledBy(published.source, () =>
+    commandServer(readPublished(published), facts, base, place),
   );
   const wanted = { ...base, ...server };
   return { model, wanted, told, ...(await ownModel(model, facts, wanted, place)) };
-}
-
-async function commandText(given: string): Promise<string | undefined> {
-  if (given === "-") return publishedCommand(given, "stdin");
-  if (existsSync(given)) return readTextFile(given);
-  if (/\s/.test(given.trim())) return given;
-  return FILE.test(given) ? readTextFile(given) : undefined;
-}
-
-/** What nobody calls a model: its file is asked for, and told to be missing. */
-const FILE = /^[/~.]|\.(?:ya?ml|sh|txt|json|md)$/;
-
-const sourceOf = (given: string): string =>
-  given === "-" ? "stdin" : existsSync(given) ? given : "the command";
-
-/** Reads a command, and calls it as this command line does where it can't be read. */
-function calledBy<Read>(source: string, read: () => Read): Read {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof WrongUse) throw new WrongUse(error.message.replace(COMMAND, source));
-    if (error instanceof UnreadableInput && error.input === COMMAND)
-      throw new UnreadableInput(source, error.reason, error.place);
-    throw error;
-  }
 }
 
 /** The model's own files, where the catalogue and this computer's model cache lack it. */

@@ -10,6 +10,8 @@ import { refuseCommand } from "./command/words";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
 import { draft } from "./draft";
 import { toMend, unexplainedMemory } from "./found";
+import { readPublished } from "./from/published";
+import type { Published } from "./from/source";
 import { type Offer, offerBesideLowered, offers, type Place } from "./offers";
 import {
   type Ask,
@@ -30,7 +32,7 @@ export interface Answers {
   /** A person at the terminal. */
   readonly ask?: Ask;
   /** A published command that server B is to run. */
-  readonly command?: string;
+  readonly command?: Published;
 }
 
 /**
@@ -103,8 +105,8 @@ const OF_ANOTHER =
   "If another machine is to serve it, add `--on ssh://USER@HOST`, or `--from FILE` with what `serving init --facts` printed there.";
 
 /** Server B by a command, on a machine that can have one. */
-function commanded(command: string, facts: HostFacts, base: Wanted, place: Place): Chosen {
-  const byCommand = commandServer(command, facts, base, place);
+function commanded(command: Published, facts: HostFacts, base: Wanted, place: Place): Chosen {
+  const byCommand = commandServer(readPublished(command), facts, base, place);
   const { model: id, recipe } = byCommand;
   const cached = facts.modelCache.models.some((each) => each.id === id && each.whole);
   return { byCommand, offer: { id, cached, weightsGB: recipe?.weights.diskGB } };

@@ -187,6 +187,10 @@ export interface OptionTable {
   readonly short: ReadonlyMap<string, Option>;
 }
 
+/** Whether the newest vLLM that is known has an option of this name, without its dashes. */
+export const isKnownOption = (name: string): boolean =>
+  optionTable(newestEngineData()).long.has(name.split(".", 1)[0] ?? "");
+
 const tables = new WeakMap<EngineData, OptionTable>();
 
 /** The options that an argv is read by. */

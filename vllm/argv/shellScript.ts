@@ -17,7 +17,26 @@ export type ShellScope = {
    * the script is read as if it ended there.
    */
   readonly unclosed?: (opener: string, at: number) => void;
+  /** Follows what the script itself sets; without it nothing that it sets is known. */
+  readonly follows?: Follows;
 };
+
+/** Keeps what a script sets, told of everything in the order of the script. */
+export interface Follows {
+  /**
+   * The value of a variable that the script has set; `undefined` where that isn't known. `given`
+   * is what it would be by the default that the script writes (`${NAME:-default}`).
+   */
+  value(name: string, given: () => string | undefined): string | undefined;
+  /** The words of an array; `undefined` where they aren't known. */
+  array(name: string): readonly Word[] | undefined;
+  /** Sets an array, or adds to it. */
+  setArray(name: string, words: readonly Word[], adds: boolean): void;
+  /** Is told of each command, and of the character that ends it. Says whether it is a command. */
+  ended(command: readonly Word[], by: string): boolean;
+  /** Is told of a here-document and its command. Says whether it is read as commands. */
+  document(text: string, command: readonly Word[]): boolean;
+}
 
 /**
  * Splits a POSIX shell script into its simple commands, as far as can be told without running it:
@@ -44,8 +63,27 @@ function withoutAssigned(script: string, scope: ShellScope): ShellScope {
   return { ...scope, variables, parameters: replaced ? ["sh", SOME_WORDS] : scope.parameters };
 }
 
+/** Substitutions and here-documents within each other that are followed. */
+const DEEPEST = 20;
+
+/** Longest `${...}` that is read, in characters. */
+const LONGEST_EXPANSION = 1000;
+
+/** The word behind `<<`. */
+const DOCUMENT_END = /[ \t]*["'\\]?[\w.-]+["']?/y;
+
 /** Letters that mean nothing to a shell: most of a script, which is taken piece by piece. */
 const PLAIN = /[^ \t;&|()\n#'"\\$`<>]+/y;
+
+/** Where a script stands that is a part of another. */
+interface Place {
+  /** Where it begins in the other one. */
+  readonly begins: number;
+  /** How many such parts it stands in. */
+  readonly depth: number;
+  /** It is a text, or a shell of its own, so that it sets nothing here. */
+  readonly setsNothing?: true;
+}
 
 class ScriptReader {
   private at = 0;
@@ -58,17 +96,20 @@ class ScriptReader {
   private word: string | undefined | typeof UNKNOWN;
   /** The next word names the file of a redirection. */
   private skipWord = false;
+  /** The array whose words are being read, and the command that it stands in. */
+  private array: { name: string; adds: boolean; around: Word[] } | undefined;
+  /** Ends of the here-documents that begin behind this line. */
+  private documents: { end: string; indented: boolean; command: readonly Word[] }[] = [];
 
   constructor(
     private readonly script: string,
     private readonly scope: ShellScope,
-    /** Where the script begins in the one that it is a substitution of. */
-    private readonly begins = 0,
+    private readonly place: Place = { begins: 0, depth: 0 },
   ) {}
 
   read(): Word[][] {
     while (this.at < this.script.length) this.step();
-    this.endCommand();
+    this.endCommand("\n");
     return this.commands;
   }
 
@@ -115,8 +156,59 @@ class ScriptReader {
         break;
       // One of `;`, `&`, `|`, a bracket and the line's end.
       default:
-        this.endCommand();
+        this.separator(char);
     }
+  }
+
+  private separator(char: string): void {
+    if (char === "(" && this.beginsArray()) return;
+    if (this.array !== undefined && char === "\n") this.endWord();
+    else if (this.array !== undefined && char === ")") this.endArray(this.array);
+    else this.endCommand(char);
+    if (char === "\n") this.takeDocuments();
+  }
+
+  /** Begins to read `NAME=(`, where arrays are followed. */
+  private beginsArray(): boolean {
+    if (this.scope.follows === undefined || !isText(this.word)) return false;
+    const [, name, adds] = /^([A-Za-z_]\w*)(\+?)=$/.exec(this.word) ?? [];
+    if (name === undefined || this.array !== undefined) return false;
+    this.word = undefined;
+    this.array = { name, adds: adds === "+", around: this.command };
+    this.command = [];
+    return true;
+  }
+
+  private endArray({ name, adds, around }: NonNullable<typeof this.array>): void {
+    this.endWord();
+    this.scope.follows?.setArray(name, this.command, adds);
+    this.command = around;
+    this.array = undefined;
+  }
+
+  /** Takes the here-documents of the line that has just ended. */
+  private takeDocuments(): void {
+    for (const { end, indented, command } of this.documents.splice(0)) {
+      const start = this.at;
+      const lines: string[] = [];
+      while (this.at < this.script.length) {
+        const line = this.takeUntil("\n");
+        if ((indented ? line.replace(/^\t+/, "") : line).trimEnd() === end) break;
+        lines.push(line);
+      }
+      const text = lines.join("\n");
+      if (this.scope.follows?.document(text, command) !== false && this.isShallow)
+        this.commands.push(...new ScriptReader(text, this.scope, this.placeOf(start)).read());
+    }
+  }
+
+  /** Whether parts of this one are still followed. */
+  private get isShallow(): boolean {
+    return this.place.depth < DEEPEST;
+  }
+
+  private placeOf(at: number): Place {
+    return { begins: this.place.begins + at, depth: this.place.depth + 1 };
   }
 
   private append(text: string): void {
@@ -133,15 +225,17 @@ class ScriptReader {
     this.word = undefined;
   }
 
-  private endCommand(): void {
+  private endCommand(by: string): void {
     this.endWord();
-    if (this.command.length > 0) this.commands.push(this.command);
+    const follows = this.place.setsNothing ? undefined : this.scope.follows;
+    const isOne = follows?.ended(this.command, by) ?? true;
+    if (isOne && this.command.length > 0) this.commands.push(this.command);
     this.command = [];
     this.skipWord = false;
   }
 
   private unclosed(opener: string, at: number): void {
-    this.scope.unclosed?.(opener, this.begins + at);
+    this.scope.unclosed?.(opener, this.place.begins + at);
   }
 
   /** Takes the text up to an end, and tells of the opener just before it where there is no end. */
@@ -166,7 +260,10 @@ class ScriptReader {
 
   /** A substitution's output is not known, but its command runs. */
   private substitution(script: string, begins: number, quoted: boolean): void {
-    this.commands.push(...new ScriptReader(script, this.scope, this.begins + begins).read());
+    // What it sets is lost as it ends.
+    const place = { begins: this.place.begins + begins, depth: this.place.depth + 1 };
+    const inner = new ScriptReader(script, this.scope, { ...place, setsNothing: true });
+    if (this.isShallow) this.commands.push(...inner.read());
     this.value(this.unknown(`$(${script})`), quoted);
   }
 
@@ -206,6 +303,12 @@ class ScriptReader {
     while ("<>&-|".includes(this.script.charAt(this.at)) && this.at < this.script.length) this.at++;
     // A here-string is not a file: it may be the script of the shell before it.
     this.skipWord = !this.script.startsWith("<<<", start);
+    const sign = this.script.slice(start, this.at);
+    if (this.scope.follows === undefined || (sign !== "<<" && sign !== "<<-")) return;
+    DOCUMENT_END.lastIndex = this.at;
+    const end = DOCUMENT_END.exec(this.script)?.[0].replace(/["'\\\s]/g, "") ?? "";
+    const { command } = this;
+    if (end !== "") this.documents.push({ end, indented: sign === "<<-", command });
   }
 
   private expansion(quoted: boolean): void {
@@ -220,7 +323,7 @@ class ScriptReader {
       this.append(unescaped(ansi[1] ?? ""));
       return;
     }
-    const braced = /^\{([A-Za-z_]\w*|\d+|[@*])([^}]*)\}/.exec(rest);
+    const braced = this.scope.follows === undefined ? BRACED.exec(rest) : bracedIn(rest);
     const bare = /^([A-Za-z_]\w*|\d|[@*#?$!-])/.exec(rest);
     const found = braced ?? bare;
     if (found === null) {
@@ -230,10 +333,25 @@ class ScriptReader {
       } else this.append("$");
       return;
     }
-    this.at += found[0].length;
-    const [, name = "", operator = ""] = found;
+    const [whole = "", name = "", operator = ""] = found;
+    this.at += whole.length;
+    if (this.arrayWords(name, operator, quoted)) return;
     if (name === "@" || name === "*") this.parameters(quoted && name === "*");
     else this.value(this.lookUp(name, operator), quoted);
+  }
+
+  /** Puts the words of an array in (`${NAME[@]}`), where it is known. */
+  private arrayWords(name: string, operator: string, quoted: boolean): boolean {
+    const words = this.scope.follows?.array(name);
+    const [, all = ""] = ARRAY.exec(operator) ?? [];
+    if (words === undefined || all === "") return false;
+    if (all === "*" && quoted) this.append(words.filter(isText).join(" "));
+    else {
+      // What stands before or behind it in one word would go to its first or last word.
+      if (this.word === "") this.word = undefined;
+      for (const word of words) this.push(word);
+    }
+    return true;
   }
 
   /** Takes the `(...)` of `$(...)`, with which the rest of the script starts. */
@@ -247,12 +365,32 @@ class ScriptReader {
 
   private lookUp(name: string, operator: string): Word {
     if (name === "IFS" && !this.scope.variables.has(name)) return " ";
+    if (this.scope.follows !== undefined) return this.followed(name, operator);
     const value = /^\d+$/.test(name)
       ? this.scope.parameters[Number(name)]
       : this.scope.variables.get(name);
     // `${NAME:-default}` is the value where there is one; any other operator changes it.
     if (operator !== "" && !/^:?[-?]/.test(operator)) return this.unknown(`$${name}`);
     return value === undefined || value === "" ? this.unknown(`$${name}`) : value;
+  }
+
+  /** The value of a variable that the script sets, or that it has a default for. */
+  private followed(name: string, operator: string): Word {
+    const [, written] = /^:?[-=]([\s\S]*)$/.exec(operator) ?? [];
+    const plain = operator === "" || /^:?[-=?]/.test(operator);
+    const given = () =>
+      written === undefined || !this.isShallow ? undefined : this.textOf(written);
+    const value = plain ? this.scope.follows?.value(name, given) : undefined;
+    return value ?? this.unknown(operator === "" ? `$${name}` : `\${${name}${operator}}`);
+  }
+
+  /** A default, expanded as between double quotes. */
+  private textOf(written: string): string | undefined {
+    const bare = /^(["'])([\s\S]*)\1$/.exec(written)?.[2] ?? written;
+    const place = { begins: this.place.begins + this.at, depth: this.place.depth + 1 };
+    const reader = new ScriptReader(`"${bare}"`, this.scope, { ...place, setsNothing: true });
+    const [[word, ...more] = [""], ...others] = reader.read();
+    return more.length + others.length === 0 && isText(word) ? word : undefined;
   }
 
   private value(value: Word, quoted: boolean): void {
@@ -289,6 +427,25 @@ class ScriptReader {
     this.word = undefined;
     for (const parameter of all) this.push(parameter);
   }
+}
+
+const BRACED = /^\{([A-Za-z_]\w*|\d+|[@*])([^}]*)\}/;
+
+/** All words of an array, also in the form for one that may be empty. */
+const ARRAY = /^\[([@*])\](?::?\+.*)?$/s;
+
+/** `{NAME...}` at the start of a text, with the expansions inside it; `null` where it has no end. */
+function bracedIn(text: string): readonly string[] | null {
+  const [begins, name = ""] = /^\{([A-Za-z_]\w*|\d+|[@*])/.exec(text) ?? [];
+  if (begins === undefined) return null;
+  let depth = 0;
+  for (let at = 0; at < Math.min(text.length, LONGEST_EXPANSION); at++) {
+    if (text.startsWith("{", at)) depth++;
+    if (text.charAt(at) !== "}" || --depth > 0) continue;
+    const whole = text.slice(0, at + 1);
+    return [whole, name, whole.slice(begins.length, -1)];
+  }
+  return null;
 }
 
 /** Length of a `(...)` group at the start of the text; `undefined` where it has no end. */

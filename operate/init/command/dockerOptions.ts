@@ -3,7 +3,8 @@ import { defined, ownValue } from "../../../faults/defined";
 import { mayBeQuoted } from "../../../faults/quoting";
 import { holdsSecret } from "../../../faults/secrets";
 import { fitsServer } from "../../models/leastServer";
-import { assigned, asWritten, expansions, type LeftOut } from "./words";
+import { assigned } from "./assignments";
+import { asWritten, expansions, type LeftOut } from "./words";
 
 /** An option of `docker run` with its value, if it takes one. */
 export interface DockerOption {

@@ -17,7 +17,7 @@ import { freePort, type Wanted } from "../settings";
 import { chosenValues } from "./chosen";
 import { clientsOf } from "./clients";
 import { imageOf } from "./image";
-import { type Launch, LINE_GOES_ON, readLaunch } from "./launch";
+import { filled, type Launch, LINE_GOES_ON } from "./launch";
 import { kindText, modelOf, modelValues, thinkingText } from "./model";
 import { type CommandNotes, leftOutText } from "./notes";
 import { ownModels } from "./ownModels";
@@ -46,24 +46,26 @@ const FIRST = [
   ...["maxNumBatchedTokens", "kvCacheDtype"],
 ];
 
-/**
- * Reads server B from a published command, for a machine. Refuses a command of no vLLM, and one
- * that can't be read for certain.
- */
+/** Makes server B of a start, for a machine. Refuses one that can't be read for certain. */
 export function commandServer(
-  text: string,
+  start: Launch,
   facts: HostFacts,
   base: Wanted,
   place: Place,
 ): CommandServer {
-  const { launch, image, args, engine, model: named } = readParts(text);
+  const { launch, image, args, engine, model: named } = readParts(start);
   const inContainer = launch.container !== undefined;
   const ofArguments = argumentValues(args, { engine, inContainer });
   const own = ownModels(args, launch, { model: named, values: ofArguments.values });
   const { model } = own;
   const recipe = readRecipe(place.project, model);
   const ofVariables = variableValues(launch.variables, inContainer);
-  const said = fitting([...modelValues(args, model, recipe), ...own.values, ...ofVariables.values]);
+  const said = fitting([
+    ...modelValues(args, model, recipe),
+    ...own.values,
+    ...ofVariables.values,
+    ...(launch.values ?? []),
+  ]);
   const { port, told: ofPort } = portOf(args, launch, facts, base);
   const modelCache = launch.container?.modelCache ?? ofVariables.modelCache;
   const wanted = { ...base, image: image.image, port };
@@ -93,6 +95,7 @@ export function commandServer(
       leftOut,
       setHere: [...(launch.container?.setHere ?? []), ...ofVariables.setHere],
       chosen: [
+        ...(launch.told ?? []),
         ...image.told,
         ...ofPort,
         ...chosen.told,
@@ -107,8 +110,8 @@ export function commandServer(
 }
 
 /** What a command says, before anything of a machine is known. */
-function readParts(text: string) {
-  const launch = readLaunch(text);
+function readParts(start: Launch) {
+  const launch = filled(start);
   const image = imageOf(launch.image);
   const version = image.image.versions?.vllm ?? taggedIn(image.image.image);
   const engine = engineData(version ?? "") ?? newestEngineData();

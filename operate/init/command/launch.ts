@@ -1,17 +1,18 @@
 import { engineNamed } from "../../../components/supply";
+import { isSecretName } from "../../../faults/secrets";
 import { serverInvocations } from "../../../vllm/argv/serverInvocations";
-import { baseName, isText } from "../../../vllm/argv/unknown";
-import { type ContainerFacts, containerFacts, readDockerRun } from "./dockerOptions";
-import { NO_COMPOSE, recipeCommand, rendered } from "./recipe";
+import { baseName, isText, type Word } from "../../../vllm/argv/unknown";
+import type { ServerValue } from "../../models/serverValues";
+import { assigned, isAssignment } from "./assignments";
 import {
-  assigned,
-  asWritten,
-  expansions,
-  isAssignment,
-  type LeftOut,
-  refuseCommand,
-  wordsIn,
-} from "./words";
+  type ContainerFacts,
+  containerFacts,
+  type DockerRun,
+  readDockerRun,
+} from "./dockerOptions";
+import { rendered } from "./recipe";
+import { RESERVED } from "./scriptState";
+import { asWritten, expansions, type LeftOut, refuseCommand, scriptIn } from "./words";
 
 /** How a command starts one vLLM server. */
 export interface Launch {
@@ -22,50 +23,54 @@ export interface Launch {
   readonly image?: string;
   /** The container, where the command makes it itself. */
   readonly container?: ContainerFacts;
-  /** What a recipe says beside the command. */
+  /** What its file says beside the command. */
   readonly leftOut: readonly LeftOut[];
+  /** What a person is told of its file, a sentence each. */
+  readonly told?: readonly string[];
+  /** Values that its file says otherwise than by arguments of vLLM. */
+  readonly values?: readonly ServerValue[];
 }
 
 const CONTAINER_PROGRAMS = new Set(["docker", "podman", "nerdctl"]);
 /** Programs that run what stands behind them. */
 const WRAPPERS = new Set(["sudo", "exec", "nohup", "env", "time", "command"]);
 
-/**
- * The server that a published command starts: `vllm serve`, `docker run`, or a recipe. Refuses, in
- * a sentence, what starts none or several.
- */
-export function readLaunch(text: string): Launch {
-  const recipe = recipeCommand(text);
-  const exported = new Map<string, string>();
-  const commands = wordsIn(recipe?.command ?? (PLACEHOLDER.test(text) ? rendered(text) : text));
-  const cut = commands.find(([first = ""]) => first.startsWith("-"));
-  if (cut !== undefined)
-    refuseCommand(`\`${asWritten(cut.join(" "))}\` is no command. ${LINE_GOES_ON}`);
-  const launches = commands
-    .map((command) => withoutFront(command, exported))
-    .flatMap(({ words, variables }) => launchOf(words, variables));
-  const [launch, ...others] = launches;
-  if (launch === undefined) refuseCommand(NO_VLLM);
-  if (others.length > 0)
-    refuseCommand(`It starts ${launches.length} servers: give the command of one.`);
-  refuseOpen(launch);
-  if (recipe === undefined) return launch;
-  const { image, variables, leftOut } = recipe;
-  return {
-    ...launch,
-    ...(image === undefined ? {} : { image }),
-    variables: new Map([...variables, ...launch.variables]),
-    leftOut,
-  };
+/** What a script starts, and what else stands in it. */
+export interface Launches {
+  readonly launches: readonly Launch[];
+  readonly documents: readonly string[];
 }
+
+/** The servers that a command or a shell script starts. */
+export function launchesIn(text: string): Launches {
+  const exported = new Map<string, string>();
+  const { commands, documents } = scriptIn(PLACEHOLDER.test(text) ? rendered(text) : text);
+  const cut = commands.find(({ words: [first = ""] }) => first.startsWith("-"));
+  if (cut !== undefined)
+    refuseCommand(`\`${asWritten(cut.words.join(" "))}\` is no command. ${LINE_GOES_ON}`);
+  const launches = commands.flatMap((command) => {
+    const { words, variables } = withoutFront(command.words, exported);
+    const found = launchOf(words, variables);
+    return command.isOptional ? found.map((each) => ({ ...each, told: [IN_BRANCH] })) : found;
+  });
+  return { launches, documents };
+}
+
+const IN_BRANCH =
+  "The script starts it only under a condition (`if`, `case`, a loop, `&&` or `||`), which isn't judged here.";
 
 /** What a command cut in two lacks. */
 export const LINE_GOES_ON = "A line that goes on ends with a backslash and nothing after it.";
 
 const PLACEHOLDER = /(?:^|\s)\{\w+\}/;
 
-const NO_VLLM =
+/** Said of a text that is nothing else either. */
+export const NO_VLLM =
   "No start of vLLM was found in it. Expected `vllm serve MODEL ...`, `docker run ... IMAGE ...` with an image of vLLM, or a recipe with `command:`.";
+
+/** Said of a command that starts what a compose file describes. */
+const NO_COMPOSE =
+  "It starts what a compose file describes: give that file (`serving init --from-command compose.yaml`).";
 
 /** A command without assignments and wrappers in front; what is exported goes into `exported`. */
 function withoutFront(command: readonly string[], exported: Map<string, string>) {
@@ -76,32 +81,88 @@ function withoutFront(command: readonly string[], exported: Map<string, string>)
   for (; start < command.length; start++) {
     const word = command[start] ?? "";
     if (isAssignment(word)) variables.set(...assigned(word));
-    else if (!WRAPPERS.has(baseName(word)) && !(start > 0 && word.startsWith("-"))) break;
+    else if (
+      !WRAPPERS.has(baseName(word)) &&
+      !RESERVED.has(word) &&
+      !(start > 0 && word.startsWith("-"))
+    )
+      break;
   }
   return { words: command.slice(start), variables };
 }
 
 /** What a simple command starts: one server, or nothing that is of interest here. */
-function launchOf(
+export function launchOf(
   words: readonly string[],
-  variables: ReadonlyMap<string, string>,
+  variables: ReadonlyMap<string, string> = new Map(),
 ): readonly Launch[] {
   const [program = "", ...rest] = words;
   const name = baseName(program);
   if (/^(?:docker|podman)-compose$/.test(name)) refuseCommand(NO_COMPOSE);
-  if (CONTAINER_PROGRAMS.has(name)) {
-    const verb = rest.find((word) => ["run", "create", "compose", "exec"].includes(word));
-    if (verb === "compose") refuseCommand(NO_COMPOSE);
-    if (verb === "run" || verb === "create")
-      return [inContainer(rest.slice(rest.indexOf(verb) + 1))];
-  }
-  const { servers, unreadable } = serverInvocations(words, new Map());
+  const run = containerRun(words);
+  if (run !== undefined) return [inContainer(run)];
+  if (CONTAINER_PROGRAMS.has(name) && rest.find((word) => VERBS.has(word)) === "compose")
+    refuseCommand(NO_COMPOSE);
+  const { servers, unreadable } = serverInvocations(words, variables);
   if (unreadable.length > 0) refuseCommand(`It can't be read for certain: ${unreadable[0]}.`);
   if (servers.length > 0)
-    return servers.map((each) => ({ words: each.filter(isText), variables, leftOut: [] }));
+    return servers.map((each) => ({
+      words: known(each, words, variables),
+      variables,
+      leftOut: [],
+    }));
   refuseEngine(words.slice(0, 3).join(" "));
   return [];
 }
+
+const VERBS: ReadonlySet<string> = new Set(["run", "create", "compose", "exec"]);
+
+/** What `docker run` or one of its like has behind it; `undefined` for any other command. */
+function containerRun([program = "", ...rest]: readonly string[]): DockerRun | undefined {
+  if (!CONTAINER_PROGRAMS.has(baseName(program))) return undefined;
+  const at = rest.findIndex((word) => VERBS.has(word));
+  const verb = rest[at];
+  return verb === "run" || verb === "create" ? readDockerRun(rest.slice(at + 1)) : undefined;
+}
+
+/** Whether a simple command starts a vLLM; refuses nothing. */
+export function startsVllm(words: readonly string[]): boolean {
+  const run = containerRun(words);
+  const command = run === undefined ? words : insideOf(run).command;
+  const { servers, unreadable } = serverInvocations(command, new Map());
+  if (servers.length + unreadable.length > 0) return true;
+  return run !== undefined && startsByItself(run) && engineNamed(run.image ?? "") === undefined;
+}
+
+/** The command that a container runs. */
+function insideOf({ options, rest }: DockerRun) {
+  const entrypoint = options.find(({ name }) => name === "entrypoint")?.value ?? "";
+  return { entrypoint, command: entrypoint === "" ? rest : [entrypoint, ...rest] };
+}
+
+/** Whether an image starts vLLM itself, with the words behind it as its arguments. */
+function startsByItself(run: DockerRun): boolean {
+  const isVllm = /vllm/i.test(run.image ?? "") && !BESIDE_VLLM.test(run.image ?? "");
+  return insideOf(run).entrypoint === "" && isVllm && !NO_SERVER.test(run.rest[0] ?? "");
+}
+
+/** Images of programs that stand in front of a vLLM, or watch it. */
+const BESIDE_VLLM = /vllm[\w./-]*(?:router|exporter|proxy|gateway|benchmark|webui)/i;
+
+/** Words of which all are known; what isn't is named by the variables that the command has. */
+function known(
+  words: readonly Word[],
+  command: readonly string[],
+  variables: ReadonlyMap<string, string>,
+): readonly string[] {
+  if (words.every(isText)) return words;
+  const written = command.join(" ").match(/\$\{?[A-Za-z_]\w*\}?|\$[@*\d]/g) ?? [];
+  const open = written.filter((each) => !variables.has(each.replace(/[${}]/g, "")));
+  return refuseCommand(notKnown(open.length === 0 ? ["$(...)"] : open));
+}
+
+const notKnown = (expansions: Iterable<string>): string =>
+  `The value of ${[...new Set(expansions)].map((each) => `\`${asWritten(each)}\``).join(", ")} is not known here: write it in its place.`;
 
 /** Another engine is refused with where it belongs. */
 function refuseEngine(name: string): void {
@@ -113,35 +174,51 @@ function refuseEngine(name: string): void {
 const NO_SERVER = /^(?:ba|da|z)?sh$|^python[\d.]*$|^sleep$/;
 
 /** The server of a `docker run`: by its command, or by an image that starts one itself. */
-function inContainer(words: readonly string[]): Launch {
-  const { options, image = "", rest } = readDockerRun(words);
+function inContainer(run: DockerRun): Launch {
+  const { options, image = "", rest } = run;
   const container = containerFacts(options);
-  const entrypoint = options.find(({ name }) => name === "entrypoint")?.value ?? "";
-  const command = entrypoint === "" ? rest : [entrypoint, ...rest];
-  const { servers, unreadable } = serverInvocations(command, new Map());
+  const { command } = insideOf(run);
+  const { servers, unreadable } = serverInvocations(command, container.variables);
   if (unreadable.length > 0) refuseCommand(`It can't be read for certain: ${unreadable[0]}.`);
   const made = { image, container, variables: container.variables, leftOut: [] };
   const [server] = servers;
-  if (server !== undefined) return { ...made, words: server.filter(isText) };
+  if (server !== undefined) return { ...made, words: known(server, command, container.variables) };
   refuseEngine(image);
   refuseEngine(command.slice(0, 3).join(" "));
-  const starts = entrypoint === "" && /vllm/i.test(image) && !NO_SERVER.test(rest[0] ?? "");
-  if (!starts) refuseCommand(NO_VLLM);
+  if (!startsByItself(run)) refuseCommand(NO_VLLM);
   // An image whose entrypoint is `vllm` gets the command behind it.
   return { ...made, words: rest[0] === "serve" ? rest.slice(1) : rest };
 }
 
-/** Refuses words of the server, or an image, with a variable or a placeholder that nobody filled. */
-function refuseOpen({ words, image = "" }: Launch): void {
-  const all = [image, ...words];
-  const unknown = new Set(all.flatMap(expansions));
+/**
+ * A launch whose words are all known. Refuses words of the server, or an image, with a variable or
+ * a placeholder that nobody filled; a secret that only the shell knows is left out.
+ */
+export function filled(launch: Launch): Launch {
+  const { words, leftOut } = withoutKeys(launch.words);
+  const all = [launch.image ?? "", ...words];
+  const unknown = all.flatMap(expansions);
   const open = new Set(all.flatMap((word) => word.match(/(?<!["\w:])\{[A-Za-z_]\w*\}/g) ?? []));
-  if (unknown.size > 0)
-    refuseCommand(
-      `The value of ${[...unknown].map((each) => `\`${each}\``).join(", ")} is not known here: write it in its place.`,
-    );
+  if (unknown.length > 0) refuseCommand(notKnown(unknown));
   if (open.size > 0)
     refuseCommand(
       `${[...open].map((each) => `\`${each}\``).join(", ")} has no value: give the whole recipe (\`--from-command - < recipe.yaml\`), or write the value in its place.`,
     );
+  return { ...launch, words, leftOut: [...launch.leftOut, ...leftOut] };
+}
+
+/** Words without `--api-key $KEY` and its like. */
+function withoutKeys(words: readonly string[]) {
+  const leftOut: LeftOut[] = [];
+  const kept: string[] = [];
+  for (let index = 0; index < words.length; index++) {
+    const [word = "", next = ""] = words.slice(index, index + 2);
+    const [flag = "", value] = word.split(/=([\s\S]*)/);
+    const isSecret = flag.startsWith("--") && isSecretName(flag.slice(2));
+    if (isSecret && expansions(value ?? next).length > 0) {
+      leftOut.push({ what: flag, why: "a secret has no place in a stack file." });
+      index += value === undefined ? 1 : 0;
+    } else kept.push(word);
+  }
+  return { words: kept, leftOut };
 }

@@ -1,5 +1,4 @@
-import { UnreadableInput } from "../../../faults/fault";
-import { COMMAND, type LeftOut } from "./words";
+import type { LeftOut } from "./words";
 
 /** What a person is told of a command. */
 export interface CommandNotes {
@@ -22,23 +21,3 @@ export function notesText({ leftOut, setHere, chosen }: CommandNotes): string[] 
     ...list("Not in the command, or different from it", chosen),
   ];
 }
-
-/** The command that server B is to run, where there is one; `-` is stdin, of which `stdin` is the name. */
-export async function publishedCommand(
-  given: string | undefined,
-  stdin = `${COMMAND} -`,
-): Promise<string | undefined> {
-  if (given !== "-") return given;
-  if (process.stdin.isTTY)
-    throw new UnreadableInput(stdin, "stdin is a terminal; pipe a command into it");
-  let text = "";
-  for await (const chunk of process.stdin.setEncoding("utf8")) {
-    text += chunk;
-    if (text.length > LONGEST_COMMAND)
-      throw new UnreadableInput(stdin, "it is too long for a command or a recipe");
-  }
-  return text;
-}
-
-/** A recipe has a few thousand characters. */
-const LONGEST_COMMAND = 100_000;

@@ -1,8 +1,7 @@
 import { ownValue } from "../../../faults/defined";
-import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
+import { type JsonObject, objectOr, textOr } from "../../../faults/json";
 import { shellWord } from "../../../faults/shellWords";
-import { parseYaml } from "../../../faults/yamlDocument";
-import { COMMAND, type LeftOut, refuseCommand } from "./words";
+import { type LeftOut, refuseCommand } from "./words";
 
 /** A recipe of sparkrun or of spark-vllm-docker as the command that it starts. */
 export interface RecipeCommand {
@@ -46,11 +45,8 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 /** Deepest nesting of placeholders: a default may name another. */
 const PASSES = 5;
 
-/** The command of a recipe; `undefined` where the text is a command itself. */
-export function recipeCommand(text: string): RecipeCommand | undefined {
-  if (!/^(?:model|command|defaults|services):/m.test(text)) return undefined;
-  const recipe = objectOr(parseYaml(COMMAND, text).value);
-  if (isRecord(recipe.services)) refuseCommand(NO_COMPOSE);
+/** The command of a recipe. */
+export function recipeCommand(recipe: JsonObject): RecipeCommand {
   const runtime = textOr(recipe.runtime);
   if (!RUNTIMES.test(runtime))
     refuseCommand(`The recipe's runtime is \`${runtime}\`, and only vLLM is supported.`);
@@ -75,10 +71,6 @@ export function recipeCommand(text: string): RecipeCommand | undefined {
     ),
   };
 }
-
-/** Said of a compose file and of its commands. */
-export const NO_COMPOSE =
-  "A compose file isn't read: give what it starts as `docker run IMAGE ...` or `vllm serve MODEL ...`.";
 
 const isEmpty = (value: unknown): boolean =>
   value === null || (typeof value === "object" && Object.keys(value).length === 0);

@@ -2,6 +2,7 @@ import { WrongUse } from "../../../commandLine/exit";
 import { redactSecrets } from "../../../faults/secrets";
 import { simpleCommands } from "../../../vllm/argv/shellScript";
 import { isText } from "../../../vllm/argv/unknown";
+import { scriptState } from "./scriptState";
 
 /** Around what only a shell knows: characters that nobody writes in a command. */
 const [OPEN, CLOSE] = ["\u{E000}", "\u{E001}"];
@@ -13,14 +14,25 @@ export interface LeftOut {
   readonly why: string;
 }
 
-/** An assignment as a shell has it: `NAME=value`. */
-const ASSIGNMENT = /^([A-Za-z_]\w*)=([\s\S]*)$/;
+/** The simple commands of a text that somebody published, and what else it holds. */
+export interface ScriptRead {
+  readonly commands: readonly ScriptCommand[];
+  /** Its here-documents that are no commands. */
+  readonly documents: readonly string[];
+}
+
+/** A simple command: a variable that isn't known stays as it is written, which `expansions` finds. */
+export interface ScriptCommand {
+  readonly words: readonly string[];
+  /** It runs only where an `if`, a `case` or a loop around it says so. */
+  readonly isOptional: boolean;
+}
 
 /**
- * The simple commands of a text that somebody published, as words. A variable that the text sets
- * has its value; any other stays as it is written, which `expansions` finds.
+ * Reads a text as a shell does, as far as can be told without running it: a variable has the value
+ * that the text gives it, else the default that stands in `${NAME:-default}`.
  */
-export function wordsIn(text: string): string[][] {
+export function scriptIn(text: string): ScriptRead {
   const plain = text
     .replaceAll("\r\n", "\n")
     // The fences of a page in Markdown come with the copying.
@@ -28,27 +40,9 @@ export function wordsIn(text: string): string[][] {
     // So do a blank behind a line's last backslash, and the prompt in front. The rest stays in place.
     .replace(/\\[ \t]+\n/g, "\\\n")
     .replace(/^[ \t]*\$ /gm, (prompt) => " ".repeat(prompt.length));
-  const set = new Map<string, string>();
-  for (const command of read(plain, new Map())) {
-    const words = command[0] === "export" ? command.slice(1) : command;
-    const [last] = words.slice(-1);
-    if (last === undefined || !words.every((word) => ASSIGNMENT.test(word))) continue;
-    for (const [name, value] of words.map(assigned)) if (value !== "") set.set(`$${name}`, value);
-  }
-  return read(plain, set);
-}
-
-/** What a person calls the characters that open something. */
-const OPENERS: Readonly<Record<string, string>> = {
-  "'": "single quote (')",
-  '"': 'double quote (")',
-  "`": "backtick (`)",
-};
-
-function read(text: string, set: ReadonlyMap<string, string>): string[][] {
-  const standIn = (expansion: string) => set.get(expansion) ?? `${OPEN}${expansion}${CLOSE}`;
+  const state = scriptState();
   const unclosed = (opener: string, at: number) => {
-    const lines = text.slice(0, at).split("\n");
+    const lines = plain.slice(0, at).split("\n");
     const [line, column] = [lines.length, (lines.at(-1) ?? "").length + 1];
     // What stands behind it may be a key, so it isn't shown.
     refuseCommand(
@@ -56,17 +50,25 @@ function read(text: string, set: ReadonlyMap<string, string>): string[][] {
     );
   };
   const scope = { parameters: [], variables: new Map(), standIn, unclosed };
-  const commands = simpleCommands(text, scope);
-  return commands.map((words) => words.filter(isText));
+  const commands = simpleCommands(plain, { ...scope, follows: state.follows });
+  return {
+    commands: commands.map((words) => ({
+      words: words.filter(isText),
+      isOptional: state.optional.has(words),
+    })),
+    documents: state.documents,
+  };
 }
 
-/** The name and value of an assignment, or of a variable without a value. */
-export function assigned(word: string): [name: string, value: string] {
-  const [, name = word, value = ""] = ASSIGNMENT.exec(word) ?? [];
-  return [name, value];
-}
+/** Text that stands for what only a shell knows. */
+export const standIn = (expansion: string): string => `${OPEN}${expansion}${CLOSE}`;
 
-export const isAssignment = (word: string): boolean => ASSIGNMENT.test(word);
+/** What a person calls the characters that open something. */
+const OPENERS: Readonly<Record<string, string>> = {
+  "'": "single quote (')",
+  '"': 'double quote (")',
+  "`": "backtick (`)",
+};
 
 /** What only a shell knows of a word: `$HOME`, `$(pwd)`. */
 export const expansions = (word: string): string[] =>

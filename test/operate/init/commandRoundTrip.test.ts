@@ -108,7 +108,8 @@ function stackOf({
 }
 
 const back = async (command: string) =>
-  (await choose(facts, { name: "spark", project: process.cwd() }, { command })).text;
+  (await choose(facts, { name: "spark", project: process.cwd() }, { command: { text: command } }))
+    .text;
 
 describe("a planned server", () => {
   it("is the same from its own argv, and from the `docker run` that a plan prints", async () => {

@@ -29,7 +29,7 @@ const published = parse(
 ) as readonly Published[];
 
 const NO_COMPOSE =
-  "A compose file isn't read: give what it starts as `docker run IMAGE ...` or `vllm serve MODEL ...`.";
+  "It starts what a compose file describes: give that file (`serving init --from-command compose.yaml`).";
 const NO_VLLM =
   "No start of vLLM was found in it. Expected `vllm serve MODEL ...`, `docker run ... IMAGE ...` with an image of vLLM, or a recipe with `command:`.";
 
@@ -53,7 +53,7 @@ beforeAll(async () => {
 /** What `init` writes of a command, and what it says. */
 async function written(command: string, of: HostFacts = facts) {
   const place = { name: "spark", project: process.cwd() };
-  const choice = await choose(of, place, { command });
+  const choice = await choose(of, place, { command: { text: command } });
   const file = parse(choice.text) as { config: Record<string, Record<string, Blocks>> };
   const machine = file.config["local-serving:machines"]?.spark;
   const { versions, ...server } = machine?.inferenceServers?.b ?? {};
@@ -206,7 +206,7 @@ describe("a command that is refused", () => {
     ],
     ["docker compose run --rm vllm", NO_COMPOSE],
     ["docker-compose up -d", NO_COMPOSE],
-    ["services:\n  vllm:\n    image: vllm/vllm-openai\n", NO_COMPOSE],
+    ["services:\n  vllm:\n    image: vllm/vllm-openai\n", "It names no model."],
     ["", NO_VLLM],
     ["docker run -it vllm/vllm-openai bash", NO_VLLM],
     ["sudo docker run -d --gpus all atlas-test:latest serve nvidia/X --port 8888", NO_VLLM],

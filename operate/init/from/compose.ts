@@ -1,0 +1,200 @@
+import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
+import { launchOf, startsVllm } from "../command/launch";
+import { type LeftOut, refuseCommand } from "../command/words";
+import { companion } from "./companions";
+import { dockerRun, envOption, plainText, plainTexts, plainWords } from "./container";
+import type { FileServer, Kind } from "./kind";
+import type { Source } from "./source";
+import { dotEnv, type Lookup, substituted } from "./substitute";
+
+/** Options of `docker run` with a value, by the key of a service that says the same. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  ...{ container_name: "name", restart: "restart", ipc: "ipc", runtime: "runtime", gpus: "gpus" },
+  ...{ shm_size: "shm-size", user: "user", platform: "platform", network_mode: "network" },
+  ...{ hostname: "hostname", working_dir: "workdir", mem_limit: "memory", pull_policy: "pull" },
+  ...{ stop_grace_period: "stop-timeout", volumes: "volume", extra_hosts: "add-host" },
+  ...{ devices: "device", cap_add: "cap-add", security_opt: "security-opt", labels: "label" },
+};
+
+/** Switches of `docker run`, by the key of a service. */
+const SWITCHES: Readonly<Record<string, string>> = {
+  ...{ privileged: "privileged", tty: "tty", stdin_open: "interactive", init: "init" },
+  ...{ read_only: "read-only" },
+};
+
+/** Keys that are read otherwise. */
+const READ = new Set([
+  ...["image", "command", "entrypoint", "environment", "env_file", "ports", "deploy", "ulimits"],
+  ...["healthcheck", "extends"],
+]);
+
+/** Why a key of a service has no place in a stack file. */
+const WHY: Readonly<Record<string, string>> = {
+  depends_on: "each container here starts by itself, and clients wait for none.",
+  networks: "the container is on a network of its own, and its port is published.",
+  profiles: "what a stack file declares always runs, or starts on request.",
+  build: "this program builds no images: pin one that is in a registry.",
+  logging: "Docker keeps the log by its own settings.",
+  expose: "the server's port is published on the machine.",
+};
+
+export const compose: Kind = {
+  kind: "a compose file",
+  looksLike: ({ keys }) => keys.has("services") && !keys.has("kind"),
+  servers(source) {
+    const [file = {}] = source.documents();
+    const services = Object.entries(objectOr(file.services));
+    const lookup = lookupOf(source);
+    const found = services.map(([name, service]) =>
+      serviceOf(name, substitutedIn(extended(objectOr(service), file), lookup), source),
+    );
+    return {
+      servers: found.flatMap(({ server }) => server ?? []),
+      leftOut: found.flatMap(({ other }) => other ?? []),
+      none: "No service of it runs vLLM. Give one with an image of vLLM, or with `vllm serve MODEL` as its command.",
+    };
+  },
+};
+
+/** What the file's folder says of variables: the `.env` beside it. */
+function lookupOf({ beside }: Source): Lookup {
+  const known = dotEnv(beside(".env") ?? "");
+  return (name) => known.get(name);
+}
+
+/** A service with what it takes of another one of the file. */
+function extended(service: JsonObject, file: JsonObject): JsonObject {
+  const from = isRecord(service.extends) ? service.extends : { service: service.extends };
+  const base = from.file === undefined ? textOr(from.service) : "";
+  const services = objectOr(file.services);
+  if (base === "" || !Object.hasOwn(services, base)) return service;
+  return { ...objectOr(services[base]), ...service };
+}
+
+/** Every text of a service with its variables substituted. */
+function substitutedIn(service: JsonObject, lookup: Lookup): JsonObject {
+  const deep = (value: unknown): unknown => {
+    if (typeof value === "string") return substituted(value, lookup);
+    if (Array.isArray(value)) return value.map(deep);
+    if (!isRecord(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, deep(inner)]));
+  };
+  return objectOr(deep(service));
+}
+
+/** A service as a server, or as something else that is named. */
+function serviceOf(
+  name: string,
+  service: JsonObject,
+  source: Source,
+): { server?: FileServer; other?: LeftOut } {
+  const image = textOr(service.image);
+  const words = runOf(service, source);
+  if (!startsVllm(words)) return { other: companion(`the service \`${name}\``, image) };
+  return {
+    server: {
+      name: `the service \`${name}\``,
+      launch() {
+        const [launch] = launchOf(words);
+        if (image === "" || launch === undefined) refuseCommand(noImage(name));
+        return { ...launch, leftOut: [...launch.leftOut, ...unread(service)] };
+      },
+    },
+  };
+}
+
+const noImage = (name: string): string =>
+  `The service \`${name}\` names no image, and this program builds none: write \`image: REGISTRY/NAME:TAG\` below it.`;
+
+/** The `docker run` that a service is. */
+function runOf(service: JsonObject, source: Source): readonly string[] {
+  const { entrypoint } = service;
+  return dockerRun({
+    image: textOr(service.image) || "vllm-built-by-compose",
+    ...(entrypoint === undefined || entrypoint === null ? {} : { entrypoint: wordsOf(entrypoint) }),
+    command: wordsOf(service.command),
+    options: [
+      ...Object.entries(OPTIONS).flatMap(([key, option]) =>
+        valuesOf(service[key]).map((value) => [option, value] as const),
+      ),
+      ...Object.entries(SWITCHES).flatMap(([key, option]) =>
+        service[key] === true ? [[option, true] as const] : [],
+      ),
+      ...listOf(service.ports, portOf).map((value) => ["publish", value] as const),
+      ...variablesOf(service, source).map(([name, value]) => envOption(name, value)),
+      ...gpusOf(service),
+      ...limitsOf(service.ulimits),
+      ...(isRecord(service.healthcheck) ? [["health-cmd", "..."] as const] : []),
+    ],
+  });
+}
+
+/** A command as a list of words, or as one line. */
+const wordsOf = (value: unknown): string[] =>
+  typeof value === "string" ? plainWords(value) : plainTexts(value);
+
+/** What a key of a service says, in the form of an option's values. */
+function valuesOf(value: unknown): string[] {
+  const plain = plainText(value);
+  if (plain !== undefined) return [plain];
+  if (Array.isArray(value)) return listOf(value, mountOf);
+  return Object.entries(objectOr(value)).map(([name, of]) => `${name}=${plainText(of) ?? ""}`);
+}
+
+const listOf = (list: unknown, long: (item: JsonObject) => string): string[] =>
+  (Array.isArray(list) ? list : []).flatMap(
+    (item) => plainText(item) ?? (isRecord(item) ? long(item) : []),
+  );
+
+/** A volume or a device in its long form. */
+const mountOf = ({ source = "", target = "" }: JsonObject): string =>
+  `${plainText(source) ?? ""}:${plainText(target) ?? ""}`;
+
+/** A port in its long form. */
+const portOf = ({ target, published, host_ip: address }: JsonObject): string =>
+  [address, published, target].flatMap((part) => plainText(part) ?? []).join(":");
+
+/** The variables of a service: those of its files, then its own. */
+function variablesOf({ environment, env_file: files }: JsonObject, { beside }: Source) {
+  const found = new Map<string, string | undefined>();
+  for (const file of listOf([files].flat(), ({ path }) => plainText(path) ?? ""))
+    for (const [name, value] of dotEnv(beside(file) ?? "")) found.set(name, value);
+  for (const item of plainTexts(environment)) {
+    const [name = "", value] = item.split(/=([\s\S]*)/);
+    found.set(name, value);
+  }
+  for (const [name, value] of Object.entries(objectOr(environment)))
+    found.set(name, plainText(value));
+  return [...found];
+}
+
+/** The GPUs that a service reserves. */
+function gpusOf({ deploy, gpus }: JsonObject) {
+  const { devices } = objectOr(objectOr(objectOr(deploy).resources).reservations);
+  const asked = [devices, gpus]
+    .flatMap((list) => (Array.isArray(list) ? list : []))
+    .filter(isRecord);
+  return asked.map(({ count = "all", device_ids: ids }) => {
+    const all = count === "all" || count === -1 || count === 1;
+    return [
+      "gpus",
+      all && ids === undefined ? "all" : `device=${plainTexts(ids).join(",") || String(count)}`,
+    ] as const;
+  });
+}
+
+/** Limits in both of their forms. */
+const limitsOf = (limits: unknown) =>
+  Object.entries(objectOr(limits)).map(([name, limit]) => {
+    const { soft, hard } = objectOr(limit);
+    const value = plainText(limit) ?? `${plainText(soft) ?? ""}:${plainText(hard) ?? ""}`;
+    return ["ulimit", `${name}=${value}`] as const;
+  });
+
+/** Keys of a service that no option of `docker run` says. */
+const unread = (service: JsonObject): LeftOut[] =>
+  Object.keys(service).flatMap((key) =>
+    READ.has(key) || key in OPTIONS || key in SWITCHES || key.startsWith("x-")
+      ? []
+      : [{ what: `the service's \`${key}\``, why: WHY[key] ?? "a server has no setting for it." }],
+  );

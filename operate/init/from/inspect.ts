@@ -1,0 +1,95 @@
+import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
+import { launchOf, startsVllm } from "../command/launch";
+import { companion } from "./companions";
+import { dockerRun, envOption, plainText, plainTexts } from "./container";
+import type { FileServer, Kind } from "./kind";
+
+/** Variables that images of vLLM and CUDA set themselves. */
+const OF_IMAGE =
+  /^(?:PATH|HOME|HOSTNAME|TERM|LANG|LC_ALL|TZ|SHLVL|PWD|DEBIAN_FRONTEND|LD_LIBRARY_PATH|LIBRARY_PATH|(?:CUDA|NV|NVIDIA|NVARCH|UV|PYTHON|PIP|CUDNN|NCCL|OPENMPI|OMPI|CUBLAS|CUFFT|CURAND|CUSPARSE|CUSOLVER|NPP|NVJPEG|TENSORRT|TRT|BUILD)(?:_\w*|\w*VERSION|PATH)?|\w+_VERSION|TORCH_CUDA_ARCH_LIST|VLLM_USAGE_SOURCE|VLLM_BUILD\w*|VLLM_IMAGE\w*|VLLM_ENABLE_CUDA_COMPATIBILITY)$/;
+
+export const inspect: Kind = {
+  kind: "an answer of `docker inspect`",
+  looksLike: ({ keys }) => keys.has("Config") && (keys.has("HostConfig") || keys.has("Image")),
+  servers(source) {
+    const containers = source
+      .documents()
+      .flatMap((each) => (isRecord(each.Config) ? [each] : objectsIn(each.items)));
+    const found = containers.map((container) => {
+      const words = runOf(container);
+      const name = `the container \`${nameOf(container)}\``;
+      const image = textOr(objectOr(container.Config).Image);
+      return startsVllm(words)
+        ? { server: { name, launch: () => launched(words) } }
+        : { other: companion(name, image) };
+    });
+    return {
+      servers: found.flatMap(({ server }): FileServer[] => (server === undefined ? [] : [server])),
+      leftOut: found.flatMap(({ other }) => other ?? []),
+      none: "Its container runs no vLLM: inspect the one that does (`docker ps` lists them).",
+    };
+  },
+};
+
+const nameOf = ({ Name: name }: JsonObject): string => textOr(name).replace(/^\//, "");
+
+/** The `docker run` that made a container. */
+function runOf(container: JsonObject): readonly string[] {
+  const { Image: image, Cmd: cmd, Entrypoint: entrypoint, Env: env } = objectOr(container.Config);
+  const host = objectOr(container.HostConfig);
+  const { Name: restart } = objectOr(host.RestartPolicy);
+  const variables = plainTexts(env).map((each) => each.split(/=([\s\S]*)/));
+  const given = [
+    ...[
+      ["name", nameOf(container)],
+      ["restart", restart],
+      ["ipc", host.IpcMode],
+      ["runtime", host.Runtime],
+    ],
+    ["network", host.NetworkMode],
+  ].flatMap(([name, value]) => {
+    const text = plainText(value) ?? "";
+    return text === "" || USUAL.has(text) ? [] : [[String(name), text] as const];
+  });
+  return dockerRun({
+    image: textOr(image),
+    ...(Array.isArray(entrypoint) ? { entrypoint: plainTexts(entrypoint) } : {}),
+    command: plainTexts(cmd),
+    options: [
+      ...given,
+      ...(host.Privileged === true ? [["privileged", true] as const] : []),
+      ...objectsIn(host.DeviceRequests).map(
+        ({ Count: count, DeviceIDs: ids }) =>
+          [
+            "gpus",
+            count === -1 || count === 1 ? "all" : `device=${plainTexts(ids).join(",")}`,
+          ] as const,
+      ),
+      ...plainTexts(host.Binds).map((bind) => ["volume", bind] as const),
+      ...portsOf(host.PortBindings),
+      ...variables.flatMap(([name = "", value]) =>
+        OF_IMAGE.test(name) ? [] : [envOption(name, value)],
+      ),
+    ],
+  });
+}
+
+/** What Docker has where nobody chose anything. */
+const USUAL = new Set(["no", "private", "default", "bridge", "runc"]);
+
+function portsOf(bindings: unknown) {
+  return Object.entries(objectOr(bindings)).flatMap(([inside, places]) =>
+    objectsIn(places).map(({ HostIp: address, HostPort: port }) => {
+      const at = [address, port, inside].map((part) => plainText(part) ?? "").filter(Boolean);
+      return ["publish", at.join(":")] as const;
+    }),
+  );
+}
+
+function launched(words: readonly string[]) {
+  const [launch] = launchOf(words);
+  if (launch?.container === undefined) throw new Error("a container that runs vLLM starts it");
+  // Docker names the image's own entrypoint too.
+  const leftOut = launch.container.leftOut.filter(({ what }) => !what.startsWith("--entrypoint"));
+  return { ...launch, container: { ...launch.container, leftOut } };
+}

@@ -1,0 +1,104 @@
+import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
+import { assigned } from "../command/assignments";
+import { launchOf, startsVllm } from "../command/launch";
+import { asWritten, type LeftOut, refuseCommand, standIn } from "../command/words";
+import { companion } from "./companions";
+import { plainText, plainTexts, plainWords } from "./container";
+import type { FileServer, Kind } from "./kind";
+
+/** The first port that llama-swap gives a model (its README, `startPort`). */
+const FIRST_PORT = 5800;
+
+export const llamaSwap: Kind = {
+  kind: "llama-swap's configuration",
+  looksLike: ({ keys, text }) => keys.has("models") && /(?:^|[\s{,])["']?cmd["']?:/m.test(text),
+  servers(source) {
+    const [file = {}] = source.documents();
+    const first = Number(plainText(file.startPort) ?? FIRST_PORT);
+    const found = Object.entries(objectOr(file.models)).map(([name, model], index) =>
+      modelOf(name, objectOr(model), {
+        ...macrosOf(file),
+        PORT: String(first + index),
+        MODEL_ID: name,
+      }),
+    );
+    const servers = found.flatMap(({ server }) => server ?? []);
+    if (servers.length > 1) refuseCommand(severalText(servers));
+    return {
+      servers,
+      leftOut: found.flatMap(({ other }) => other ?? []),
+      none: "None of its `cmd` starts vLLM. GGUF models belong in `simpleServer` (Ollama); a vLLM with `start: onRequest` is started and stopped as llama-swap does it.",
+    };
+  },
+};
+
+const severalText = (servers: readonly FileServer[]): string =>
+  `It is llama-swap's configuration with ${servers.length} servers of vLLM: ${servers.map(({ name }) => name).join(", ")}. Servers with \`start: onRequest\` take its place, each an entry of \`inferenceServers\`. Give the \`cmd\` of one at a time.`;
+
+type Macros = Readonly<Record<string, string>>;
+
+/** Macros of the file or of a model: a map, or a list of maps. */
+function macrosOf({ macros }: JsonObject): Macros {
+  const maps = [macros].flat().filter(isRecord);
+  return Object.fromEntries(
+    maps.flatMap((map) =>
+      Object.entries(map).map(([name, value]) => [name, plainText(value) ?? ""]),
+    ),
+  );
+}
+
+function modelOf(
+  name: string,
+  model: JsonObject,
+  macros: Macros,
+): { server?: FileServer; other?: LeftOut } {
+  const all = { ...macros, ...macrosOf(model) };
+  const words = plainWords(withMacros(withoutRemarks(textOr(model.cmd)), all));
+  const what = `the model \`${asWritten(name)}\``;
+  if (!startsVllm(words)) return { other: companion(what, words.slice(0, 3).join(" ")) };
+  const variables = new Map(plainTexts(model.env).map((each) => assigned(withMacros(each, all))));
+  return {
+    server: {
+      name: what,
+      launch() {
+        const [launch] = launchOf(words, variables);
+        if (launch === undefined) throw new Error("a command that starts vLLM has a launch");
+        const values = [{ path: ["start"], value: "onRequest", why: ON_REQUEST }];
+        return { ...launch, values, leftOut: [...launch.leftOut, ...unread(model)] };
+      },
+    },
+  };
+}
+
+const ON_REQUEST = "judged: llama-swap starts it when it is asked for";
+
+/** Lines of a command that llama-swap passes over. */
+const withoutRemarks = (command: string): string => command.replace(/^[ \t]*#.*$/gm, "");
+
+/** Deepest nesting of macros. */
+const PASSES = 5;
+
+/** Longest command that macros may make. */
+const LONGEST = 100_000;
+
+/** A text with the macros that the file has; any other is what only a shell knows. */
+function withMacros(text: string, macros: Macros): string {
+  let made = text;
+  for (let pass = 0; pass < PASSES && made.length < LONGEST; pass++)
+    made = made.replace(/\$\{([\w.-]+)\}/g, (whole, name: string) =>
+      Object.hasOwn(macros, name) ? (macros[name] ?? "") : whole,
+    );
+  return made.slice(0, LONGEST).replace(/\$\{[\w.-]+\}/g, standIn);
+}
+
+/** Why a key of a model has no place in a stack file. */
+const WHY: Readonly<Record<string, string>> = {
+  ttl: "with `onDemand`, `idleMinutes` says it.",
+  aliases: "write its `aliases` below the server.",
+  filters: "requests reach the server as they are.",
+};
+
+const unread = (model: JsonObject): LeftOut[] =>
+  Object.entries(WHY).flatMap(([key, why]) =>
+    model[key] === undefined ? [] : [{ what: `the model's \`${key}\``, why }],
+  );

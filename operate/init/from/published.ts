@@ -1,0 +1,79 @@
+import { type Launch, NO_VLLM } from "../command/launch";
+import { leftOutText } from "../command/notes";
+import { type LeftOut, refuseCommand } from "../command/words";
+import { compose } from "./compose";
+import { inspect } from "./inspect";
+import type { FileRead, FileServer, Kind } from "./kind";
+import { kubernetes } from "./kubernetes";
+import { liteLlm } from "./liteLlm";
+import { llamaSwap } from "./llamaSwap";
+import { quadlet } from "./quadlet";
+import { recipe } from "./recipe";
+import { shell } from "./shell";
+import { type Published, type Source, sourceOf } from "./source";
+import { systemd } from "./systemd";
+import { vllmConfig, withConfig } from "./vllmConfig";
+
+/** Kinds of files that are told from a command by what stands in them. */
+const FILES: readonly Kind[] = [
+  ...[inspect, compose, kubernetes, liteLlm, llamaSwap, quadlet, systemd, vllmConfig, recipe],
+];
+
+/** The kind of a published text. */
+const kindOf = (source: Source): Kind => FILES.find((each) => each.looksLike(source)) ?? shell;
+
+/** Whether a text is a file of one of these kinds, and no command or script. */
+export const isKnownFile = (published: Published): boolean => kindOf(sourceOf(published)) !== shell;
+
+/**
+ * The server that a published text starts: of a command, a script or a file of a known kind.
+ * Refuses, in a sentence, what starts none.
+ */
+export function readPublished(published: Published): Launch {
+  const source = sourceOf(published);
+  const kind = kindOf(source);
+  const read = kind.servers(source);
+  const [server, ...more] = read.servers;
+  if (server !== undefined) return withConfig(launchOf(kind, read, [server, ...more]), source);
+  const [inner] = (read.documents ?? []).flatMap((text) => innerOf({ ...published, text }) ?? []);
+  if (inner !== undefined) return inner;
+  if (read.none === undefined) return refuseCommand(NO_VLLM);
+  const others = (read.leftOut ?? []).slice(0, MOST_NAMED).map(leftOutText);
+  return refuseCommand(`It is ${kind.kind}. ${read.none}`, ...others.map(capitalised));
+}
+
+/** Most parts of a file without a server that are named. */
+const MOST_NAMED = 5;
+
+const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** The server of a file that a script writes. */
+function innerOf(published: Published): Launch | undefined {
+  const source = sourceOf(published);
+  const kind = kindOf(source);
+  const read = kind.servers(source);
+  const [server, ...others] = read.servers;
+  return server && launchOf(kind, read, [server, ...others]);
+}
+
+/** The first server of a file, with what is said of the file. */
+function launchOf(
+  kind: Kind,
+  read: FileRead,
+  [server, ...others]: [FileServer, ...FileServer[]],
+): Launch {
+  const launch = server.launch();
+  const leftOut: LeftOut[] = others.map(({ name }) => ({ what: name, why: ONE_SERVER }));
+  const told =
+    kind === shell || kind === recipe
+      ? []
+      : [`It is read as ${kind.kind}: server B is ${server.name}.`];
+  return {
+    ...launch,
+    leftOut: [...launch.leftOut, ...leftOut, ...(read.leftOut ?? [])],
+    told: [...told, ...(launch.told ?? []), ...(read.told ?? [])],
+  };
+}
+
+const ONE_SERVER =
+  "a file that is written has one server: `serving init --name OTHER` with this one alone writes another, whose `inferenceServers` entry can be copied over.";

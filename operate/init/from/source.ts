@@ -1,0 +1,103 @@
+import { dirname, join, normalize } from "node:path";
+import { attempt } from "../../../faults/defined";
+import { isRecord, type JsonObject } from "../../../faults/json";
+import { readTextFile } from "../../../faults/textFile";
+import { parseYamlDocuments } from "../../../faults/yamlDocument";
+import { COMMAND } from "../command/words";
+
+/** A text that somebody published. */
+export interface Published {
+  readonly text: string;
+  /** The file that it was read from, where there is one. */
+  readonly file?: string;
+}
+
+/** A published text as the kinds of files look at it. */
+export interface Source {
+  readonly text: string;
+  /** Keys of its first level, where it is a map of YAML or JSON. */
+  readonly keys: ReadonlySet<string>;
+  /** Its documents of YAML or JSON. Throws `UnreadableInput`. */
+  documents(): readonly JsonObject[];
+  /** The text of a file below its folder; `undefined` where it isn't there. */
+  beside(name: string): string | undefined;
+}
+
+/** Makes a source of a published text, without a page's fences around it. */
+export function sourceOf({ text: whole, file }: Published): Source {
+  const text = withoutFences(whole.replace(/^\ufeff/, "").replaceAll("\r\n", "\n"));
+  let read: readonly JsonObject[] | undefined;
+  return {
+    text,
+    keys: keysOf(text),
+    documents() {
+      read ??= parseYamlDocuments(COMMAND, text).map(({ value }) => merged(value));
+      return read;
+    },
+    beside: (name) => (file === undefined ? undefined : besideFile(file, name)),
+  };
+}
+
+function besideFile(file: string, name: string): string | undefined {
+  const inside = normalize(name);
+  if (/^(?:\/|~|\.\.(?:\/|$))/.test(inside)) return undefined;
+  return attempt(() => readTextFile(join(dirname(file), inside)));
+}
+
+/** A text between a page's fences, in the lines that it has there. */
+function withoutFences(text: string): string {
+  const [, before = "", fence = ""] = /^(\s*)(```|~~~)/.exec(text) ?? [];
+  if (fence === "") return text;
+  const [, ...lines] = text.slice(before.length).split("\n");
+  const end = lines.findIndex((line) => line.trim().startsWith(fence));
+  return `${before}\n${lines.slice(0, end < 0 ? undefined : end).join("\n")}`;
+}
+
+/** A key with its colon, at the beginning of a line. */
+const KEY = /^([ \t]*)(?:"([^"\n]{1,80})"|'([^'\n]{1,80})'|([A-Za-z_][\w.-]{0,80})):(?=\s|$)/;
+/** What may stand in front of a map: comments, and marks of a document. */
+const BEFORE = /^\s*(?:#.*|---.*|\.\.\.|%YAML.*)?$/;
+
+function keysOf(text: string): ReadonlySet<string> {
+  if (/^\s*[[{]/.test(text)) return new Set(isRecordText(text));
+  const keys = new Set<string>();
+  let indent: string | undefined;
+  for (const line of text.split("\n")) {
+    if (indent === undefined && BEFORE.test(line)) continue;
+    const [, before = "", ...names] = KEY.exec(line) ?? [];
+    const name = names.find((each) => each !== undefined);
+    // A text that begins otherwise is no map.
+    if (indent === undefined && name === undefined) return keys;
+    indent ??= before;
+    if (name !== undefined && before === indent) keys.add(name);
+  }
+  return keys;
+}
+
+/** Keys of a JSON text: those of a list are those of its first object. */
+function isRecordText(text: string): string[] {
+  const value = attempt(() => JSON.parse(text) as unknown);
+  const first: unknown = Array.isArray(value) ? value[0] : value;
+  return isRecord(first) ? Object.keys(first) : [];
+}
+
+/** A document with what its merge keys (`<<`) bring in. */
+function merged(value: unknown): JsonObject {
+  const done = new Map<unknown, unknown>();
+  const deep = (each: unknown): unknown => {
+    if (typeof each !== "object" || each === null) return each;
+    const known = done.get(each);
+    if (known !== undefined) return known;
+    const made = Array.isArray(each) ? each.map(deep) : withMerged(each as JsonObject);
+    done.set(each, made);
+    return made;
+  };
+  const withMerged = (map: JsonObject): JsonObject => {
+    const { "<<": more, ...own } = map;
+    const bases = [more].flat().filter(isRecord).reverse().map(deep);
+    const kept = Object.entries(own).map(([key, inner]) => [key, deep(inner)] as const);
+    return Object.assign({}, ...bases, Object.fromEntries(kept)) as JsonObject;
+  };
+  const read = deep(value);
+  return isRecord(read) ? read : Array.isArray(read) ? Object.assign({}, { items: read }) : {};
+}

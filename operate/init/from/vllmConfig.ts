@@ -1,0 +1,71 @@
+import type { JsonObject } from "../../../faults/json";
+import { isKnownOption } from "../../../vllm/argv/serverArguments";
+import type { Launch } from "../command/launch";
+import { plainText } from "./container";
+import type { Kind } from "./kind";
+import { type Source, sourceOf } from "./source";
+
+/** Keys that recipes have, and no option of vLLM. */
+const OF_RECIPES = ["command", "recipe_version", "defaults", "container", "runtime", "mods"];
+
+export const vllmConfig: Kind = {
+  kind: "a configuration of vLLM's own (`vllm serve --config`)",
+  looksLike({ keys }) {
+    if (keys.size === 0 || OF_RECIPES.some((key) => keys.has(key))) return false;
+    const known = [...keys].filter((key) => key === "model_tag" || isKnownOption(nameOf(key)));
+    return known.length * 2 > keys.size;
+  },
+  servers(source) {
+    const [file = {}] = source.documents();
+    const launch = () => ({ words: configWords(file), variables: new Map(), leftOut: [] });
+    return { servers: [{ name: "its model", launch }] };
+  },
+};
+
+const nameOf = (key: string): string => key.replaceAll("_", "-");
+
+/** The arguments that vLLM makes of its configuration: a model is one without a flag. */
+function configWords(file: JsonObject): string[] {
+  return Object.entries(file).flatMap(([key, value]) => {
+    if (key === "model_tag") return plainText(value) ?? [];
+    const flag = `--${nameOf(key)}`;
+    if (value === true) return [flag];
+    if (value === false || value === null) return [];
+    if (Array.isArray(value)) return [flag, ...value.map(textOf)];
+    return [flag, textOf(value)];
+  });
+}
+
+const textOf = (value: unknown): string => plainText(value) ?? JSON.stringify(value);
+
+/** A start whose `--config FILE` lies beside it, with the options of that file in its place. */
+export function withConfig(launch: Launch, { beside }: Source): Launch {
+  const at = launch.words.findIndex((word) => /^--config(?:=|$)/.test(word));
+  if (at < 0) return launch;
+  const [word = "", next = ""] = launch.words.slice(at, at + 2);
+  const [, attached] = /^--config=([\s\S]+)$/.exec(word) ?? [];
+  const name = attached ?? next;
+  const text =
+    beside(name) ??
+    (name.startsWith("/") ? beside(name.slice(name.lastIndexOf("/") + 1)) : undefined);
+  if (text === undefined) return launch;
+  const rest = launch.words.slice(at + (attached === undefined ? 2 : 1));
+  const [file = {}] = sourceOf({ text }).documents();
+  // What the command says itself counts more, as in vLLM: the last one counts.
+  const words = [
+    ...modelFirst(launch.words.slice(0, at)),
+    ...configWords(file),
+    ...launch.words.slice(modelLength(launch.words), at),
+    ...rest,
+  ];
+  const told = [
+    ...(launch.told ?? []),
+    `The options of \`--config\` are read from ${name.slice(name.lastIndexOf("/") + 1)} beside it.`,
+  ];
+  return { ...launch, words, told };
+}
+
+/** The model that a command begins with stands before all options. */
+const modelLength = ([first = "-"]: readonly string[]): number => (first.startsWith("-") ? 0 : 1);
+const modelFirst = (words: readonly string[]): readonly string[] =>
+  words.slice(0, modelLength(words));
