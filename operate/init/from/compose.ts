@@ -1,4 +1,5 @@
 import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
+import { isSecretName } from "../../../faults/secrets";
 import { launchOf, startsVllm } from "../command/launch";
 import { type LeftOut, refuseCommand } from "../command/words";
 import { companion } from "./companions";
@@ -59,7 +60,8 @@ export const compose: Kind = {
 /** What the file's folder says of variables: the `.env` beside it. */
 function lookupOf({ beside }: Source): Lookup {
   const known = dotEnv(beside(".env") ?? "");
-  return (name) => known.get(name);
+  // The value of a secret is not read.
+  return (name) => (isSecretName(name) ? undefined : known.get(name));
 }
 
 /** A service with what it takes of another one of the file. */
