@@ -37,8 +37,10 @@ describeDocker("serving status --leftovers on a real engine", () => {
   const modelAt = (name: string) => join(home, ".cache/huggingface/hub", name);
 
   beforeAll(async () => {
-    image = await pinnedImage();
-    old = await pinnedImage({ tag: "v0.29.0" });
+    // Other tests move the tags of the repository that they share.
+    const repository = `${UNIQUE}/vllm-openai`;
+    image = await pinnedImage({ repository });
+    old = await pinnedImage({ repository, tag: "v0.29.0" });
     const inferenceServers = {
       b: serverInput({ image: image.reference, servedModelName: UNIQUE }),
     };
