@@ -11,7 +11,7 @@ const MAY_USE = {
   machines: ["commandLine/run.ts", "faults", "units", "vllm"],
   // Below planned data and settings: both have fields of these forms.
   "components/fields": ["faults", "machines"],
-  "components/planned": ["components/fields", "machines"],
+  "components/planned": ["components/fields", "machines", "units"],
   // The pinned release is supply's data.
   "components/kv": ["components/(planned|supply)", "faults", "units"],
   "components/settings": [

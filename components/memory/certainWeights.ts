@@ -1,8 +1,9 @@
 import { isRecord } from "../../faults/json";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import type { ModelEvidence } from "../planned/evidence";
+import { type NamedWeights, namedWeights, ofRank } from "../planned/modelName";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { isJudged, residentGiB } from "./kvRoom";
+import { isJudged, rankCount, residentGiB } from "./kvRoom";
 
 /** Options and variables that make vLLM load other weights than those on disk. */
 const LOADS_OTHERWISE = ["quantization", "hf-overrides", "language-model-only"];
@@ -26,6 +27,27 @@ export function certainWeights(
     isJudged(server, model);
   const isKnown = server.model.residentGiB !== undefined || !isUncertain;
   return isKnown ? residentGiB(server, model) : undefined;
+}
+
+/**
+ * The least that a rank's part of the weights takes by the model's name alone, where nothing else
+ * tells their size; `undefined` where the name doesn't either.
+ */
+export function weightsByName(
+  server: InferenceServerSettings,
+  model: ModelEvidence | undefined,
+): NamedWeights | undefined {
+  const { model: declared, extraArgs, environment } = server;
+  const { options } = readServerArguments(extraArgs);
+  const isOpen =
+    declared.inImage !== undefined ||
+    server.pipelineParallelSize > 1 ||
+    options.has("hf-overrides") ||
+    Object.hasOwn(environment, TABLES_ELSEWHERE) ||
+    residentGiB(server, model) !== undefined;
+  const named = isOpen ? undefined : namedWeights(declared.id);
+  const [quantization] = options.get("quantization") ?? [];
+  return named && ofRank(named, { id: declared.id, quantization, ranks: rankCount(server) });
 }
 
 /**

@@ -20,7 +20,13 @@ export function computedShare(
   wanted: number,
   totalGiB: number,
 ): { readonly needed: number; readonly least: number; readonly why?: string } {
-  if (kv === null) return { needed: wanted, least: Math.min(wanted, needs.leastUtilization ?? 1) };
+  // A name tells no more than the weights take at the least.
+  const { leastUtilization = 1, byName } = needs;
+  if (kv === null)
+    return {
+      needed: wanted,
+      least: byName === undefined ? Math.min(wanted, leastUtilization) : wanted,
+    };
   const outside = usualOutsideGiB(kv).toFixed(2);
   const request = (kv.bytesPerRequest / BYTES_PER_GIB).toFixed(2);
   return {

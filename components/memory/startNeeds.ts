@@ -3,6 +3,7 @@ import { BYTES_PER_GIB } from "../../units/memory";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { AGGREGATE_LIMIT, shareHolding } from "../../vllm/utilization";
 import { ownWindow } from "../kv";
+import type { NamedWeights } from "../planned/modelName";
 import {
   type AdvisedShare,
   adviseCache,
@@ -15,8 +16,8 @@ import {
   unwarnedShare,
   windowsGiB,
 } from "./advice";
-import { certainWeights } from "./certainWeights";
-import { measuredHere } from "./kvRoom";
+import { certainWeights, weightsByName } from "./certainWeights";
+import { measuredHere, residentGiB } from "./kvRoom";
 import { fitsMachine, type MemoryLedger } from "./ledger";
 import type { KnownServer } from "./machineMemory";
 import { NOT_FOLLOWED, type ServerKvResult, startVerdictOf } from "./serverKv";
@@ -84,6 +85,16 @@ export function advisedFor(
 
 const NOT_COUNTED = { bySum: 0, byAggregate: 0, needs: {} };
 
+/** Whether neither a declaration, the catalogue, a snapshot nor its name tells a model's weights. */
+const isUnweighed = (
+  settings: KnownServer["settings"],
+  model: KnownServer["model"],
+  named: NamedWeights | undefined,
+): boolean =>
+  named === undefined &&
+  residentGiB(settings, model) === undefined &&
+  measuredHere(settings)?.charged === undefined;
+
 /** What is known of a server's needs at its start; `kv` is its KV plan. */
 function startNeeds(
   { settings, model, plan: { container, memory } }: KnownServer,
@@ -92,7 +103,8 @@ function startNeeds(
 ): StartNeeds {
   const args = readServerArguments(container.command);
   const has = (names: readonly string[]) => names.some((name) => args.options.has(name));
-  const resident = certainWeights(settings, model);
+  const named = weightsByName(settings, model);
+  const resident = certainWeights(settings, model) ?? named?.gib;
   const weightsGiB = resident && Math.max(0, resident - (memory.hostGiB ?? 0));
   const { kvCacheMemoryBytes } = settings;
   const outsideGiB = measuredHere(settings)?.charged ?? weightsGiB;
@@ -108,6 +120,8 @@ function startNeeds(
   const lifted = /^(1|true)$/i.test(container.env[LONG_WINDOW] ?? "") || has(ROPE_OPTIONS);
   return defined({
     weightsGiB,
+    byName: named?.source,
+    unweighed: (kv === null && isUnweighed(settings, model, named)) || undefined,
     outsideGiB,
     windowGiB,
     longestWindow: longestWindow ?? undefined,

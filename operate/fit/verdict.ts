@@ -3,7 +3,7 @@ import type { MachinePlan, Plan } from "../../components/plan";
 import { Failed, FaultyInput } from "../../faults/fault";
 import { sizedDevice, whyNoServer } from "../../machines/devices/devices";
 import type { Judged } from "../../policies/judge";
-import { leftOutText } from "../init/command/notes";
+import { forSeveralGpus, leftOutText } from "../init/command/notes";
 import { draft, draftEvidence } from "../init/draft";
 import type { Place } from "../init/offers";
 import { judgedPlan } from "../plan/judgedPlan";
@@ -46,7 +46,7 @@ export async function judgeFit(given: string, facts: HostFacts, place: Place): P
     const asked = await askedServer(given, facts, place);
     if (none !== undefined) return { fit: unplanned(facts, given, "not judged", [none]) };
     if (!("wanted" in asked)) return { fit: noServer(asked, facts) };
-    const more = asked.told?.leftOut.find(({ what }) => FOR_MORE.test(what));
+    const more = forSeveralGpus(asked.told?.leftOut ?? []);
     return more === undefined
       ? plannedFit(asked, facts, place)
       : { fit: unplanned(facts, asked.model, "not judged", [forMoreText(more.what)]) };
@@ -56,9 +56,6 @@ export async function judgeFit(given: string, facts: HostFacts, place: Place): P
     return { fit: unplanned(facts, given, "not judged", reasons) };
   }
 }
-
-/** Options that the server of one GPU can't have: without them it would be another server. */
-const FOR_MORE = /^--(?:(?:tensor|pipeline|data)-parallel-size|nnodes|headless)\b/;
 
 const forMoreText = (option: string): string =>
   `it is for several GPUs (${option}), and only a server on one is judged. If one machine is to serve the model, leave that out.`;

@@ -12,7 +12,7 @@ import { styled } from "../../commandLine/output";
 import { SIMPLE_SERVER } from "../../components/fields";
 import { startVerdictOf } from "../../components/memory";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
-import type { PlannedContainer, PlannedFile } from "../../components/planned";
+import { type PlannedContainer, type PlannedFile, unweighedText } from "../../components/planned";
 import { counted } from "../../faults/quoting";
 import type { Judged } from "../../policies/judge";
 import { rules } from "../../policies/rules";
@@ -283,15 +283,35 @@ function listText(
   return headed(styled("bold", title), lines);
 }
 
-/** Whether it would be applied. */
+/** Whether it would be applied, and what nobody could judge. */
 export function verdictOf(machines: readonly MachinePlan[], policies: readonly Judged[]): string {
   const refusedBy = policies.filter((each) => each.verdict === "refused").map((each) => each.name);
   const grave = machines.flatMap(graveWarnings);
+  const open = unjudged(machines);
   if (refusedBy.length > 0)
-    return `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.`;
+    return `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.${open}`;
   const why = machines.some(failsByOthers) ? ` ${NOT_REFUSED}` : "";
-  return grave.length === 0 ? FINE : `Nothing is refused, BUT ${grave.join(", and ")}.${why}`;
+  return grave.length === 0
+    ? open === ""
+      ? FINE
+      : `${NOT_JUDGED}${open}`
+    : `Nothing is refused, BUT ${grave.join(", and ")}.${why}${open}`;
 }
+
+/** Says of each model that nobody could weigh it, behind another sentence. */
+function unjudged(machines: readonly MachinePlan[]): string {
+  const models = machines.flatMap((machine) =>
+    serversOn(machine).flatMap(({ container, serve }) =>
+      machine.starts[container.name]?.unweighed === true ? [serve.model] : [],
+    ),
+  );
+  const said = [...new Set(models)].map((model) => ` ${capital(unweighedText(model))}`);
+  return said.join("");
+}
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+const NOT_JUDGED = "Nothing is refused, but a start is not judged.";
 
 /** Whether a server would not start by what other people measured, which refuses nothing. */
 const failsByOthers = ({ kv }: MachinePlan): boolean =>

@@ -24,7 +24,10 @@ export function largestShares(component: DeclaredResource | undefined): LargestS
     const [bySum, byAggregate] = [figure(fits.bySum), figure(fits.byAggregate)];
     // A figure that isn't known is missing.
     const known = Object.entries(knownMap(starts[name])).filter(
-      ([, value]) => typeof value === "number",
+      ([key, value]) =>
+        typeof value === "number" ||
+        (key === "byName" && typeof value === "string") ||
+        (key === "unweighed" && value === true),
     );
     const needs: StartNeeds = Object.fromEntries(known);
     const keepingFloor = figure(fits.keepingFloor);

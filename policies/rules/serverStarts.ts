@@ -1,5 +1,6 @@
-import { adviseCache, adviseShare } from "../../components/memory";
-import { TYPE } from "../../components/planned";
+import { adviseCache, adviseShare, leastBeforeKv } from "../../components/memory";
+import { TYPE, unweighedText } from "../../components/planned";
+import { BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import { demandOf, numberIn } from "../../vllm/argv/memoryDemand";
 import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
@@ -8,13 +9,14 @@ import { shareToStart } from "../lib/advisedShare";
 import { batchFaults } from "../lib/batchFaults";
 import { readDeclared } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
+import { IF_MISLED, tooLarge, tooLargeByName } from "../lib/namedWeights";
 import { advice, type Rule, violation } from "./rule";
 
 const SET_IT =
   "Set `model.residentGiB`; `model.weightsGB` is enough without options such as `--hf-overrides` or `--quantization`.";
 
 /** What a server's arguments ask for. */
-type Asked = MemoryDemand & { readonly window: number };
+type Asked = MemoryDemand & { readonly window: number; readonly model: string };
 
 /** Why it can't start, and the setting whose value mends that; no value where none does. */
 type Fault = {
@@ -30,7 +32,7 @@ type Fault = {
 export const serverStarts: Rule = {
   name: "server-starts",
   description:
-    "A server can start in the best case: its weights fit into its share, and one request that fills the context window fits into the rest. The window is not longer than the model's own, and a batch is as large as vLLM demands.",
+    "A server can start in the best case: its weights fit into its share and into the machine, by the model's name where nothing else tells their size, and one request that fills the context window fits into the rest. The window is not longer than the model's own, and a batch is as large as vLLM demands.",
   level: "mandatory",
   advises: true,
   of: TYPE.machine,
@@ -50,18 +52,41 @@ export const serverStarts: Rule = {
       const share = shares.find(({ name }) => name === text(server.name));
       const asked = askedBy(server);
       if (share === undefined || asked === undefined) return [];
+      if (share.needs.unweighed === true)
+        return [
+          advice(
+            machine,
+            `Whether ${share.name} can start isn't judged: ${unweighedText(asked.model)}`,
+          ),
+        ];
       if (share.needs.outsideGiB === undefined) {
         const what = `Whether ${share.name} can start isn't judged: what its weights take once loaded is not known.`;
         return [advice(machine, `${what} ${SET_IT}`)];
       }
-      return faults(asked, share, totalGiB).map(({ message, setting, value }) => {
+      const refused = faults(asked, share, totalGiB).map(({ message, setting, value }) => {
         const change = value === undefined ? undefined : { server: share.name, setting, value };
         return violation(machine, `${share.name} can't start: ${message}`, change);
       });
+      const cramped = refused.length > 0 ? undefined : noWindow(asked, share, totalGiB);
+      return cramped === undefined ? refused : [advice(machine, cramped)];
     });
     return [...byBatch, ...byMemory];
   },
+  judgeMachine: (group) =>
+    tooLargeByName(group).map(({ container, message }) => violation(container, message)),
 };
+
+/** Says that weights by their name alone leave less of a share than vLLM itself takes. */
+function noWindow(
+  { utilization, kvCacheGiB }: Asked,
+  { name, needs: { byName, weightsGiB = 0 } }: LargestShare,
+  totalGiB: number,
+): string | undefined {
+  const budget = utilization * totalGiB;
+  const least = leastBeforeKv((weightsGiB * BYTES_PER_GIB) / 1e9) + (kvCacheGiB ?? 0);
+  if (byName === undefined || least < budget) return undefined;
+  return `${name} may not start: its weights take at least ${weightsGiB.toFixed(2)} of its ${budget.toFixed(2)} GiB (${byName}), and vLLM takes ${(least - weightsGiB).toFixed(2)} GiB beside them, so that no window is left. Set a larger \`gpuMemoryUtilization\`, or \`model.weightsGB\` if the name misleads.`;
+}
 
 function argumentsOf(server: Readonly<Record<string, unknown>>) {
   const reading = readDeclared(server);
@@ -72,7 +97,8 @@ function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
   const [args] = argumentsOf(server);
   const demand = args && demandOf(args, { adaptersCounted: true });
   if (args === undefined || !demand?.known) return undefined;
-  return { ...demand.memory, window: numberIn(args, "max-model-len") };
+  const model = isText(args.model) ? args.model : "its model";
+  return { ...demand.memory, window: numberIn(args, "max-model-len"), model };
 }
 
 function faults(
@@ -91,9 +117,18 @@ function faults(
   const given = `--gpu-memory-utilization ${utilizationText(utilization)} gives it ${budget.toFixed(2)} of ${totalGiB} GiB`;
   const found: Fault[] = [];
   const { text: more, value: least } = moreShare(share, utilization);
+  const { byName } = share.needs;
+  if (byName !== undefined && weightsGiB > totalGiB)
+    return [
+      {
+        message: `${tooLarge(weightsGiB, byName, totalGiB)} ${IF_MISLED}`,
+        setting: "model.id",
+        value: undefined,
+      },
+    ];
   if (kvCacheGiB === undefined && weightsGiB > budget)
     found.push({
-      message: `its weights take ${weightsGiB.toFixed(2)} GiB once loaded, but ${given}. ${more}`,
+      message: `its weights take ${byName === undefined ? "" : "at least "}${weightsGiB.toFixed(2)} GiB once loaded${byName === undefined ? "" : ` (${byName})`}, but ${given}. ${more}${byName === undefined ? "" : ` ${IF_MISLED}`}`,
       setting: "gpuMemoryUtilization",
       value: least,
     });

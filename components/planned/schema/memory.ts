@@ -108,6 +108,16 @@ export const togetherSchema = z
 export const startNeedsSchema = z
   .object({
     weightsGiB: z.number().exactOptional().describe("Memory of its loaded weights."),
+    byName: z
+      .string()
+      .exactOptional()
+      .describe(
+        "How the weights are known, where only the model's name tells: `weightsGiB` is then the least that they take.",
+      ),
+    unweighed: z
+      .boolean()
+      .exactOptional()
+      .describe("Set where nothing tells what the model's weights take, not even its name."),
     outsideGiB: z
       .number()
       .exactOptional()

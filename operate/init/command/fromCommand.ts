@@ -19,7 +19,7 @@ import { clientsOf } from "./clients";
 import { imageOf } from "./image";
 import { filled, type Launch, LINE_GOES_ON } from "./launch";
 import { kindText, modelOf, modelValues, thinkingText } from "./model";
-import { type CommandNotes, leftOutText } from "./notes";
+import { type CommandNotes, leftOutText, severalGpusText } from "./notes";
 import { ownModels } from "./ownModels";
 import { runningAlready } from "./runningAlready";
 import { argumentValues } from "./values";
@@ -105,7 +105,12 @@ export function commandServer(
         ...ofClients,
       ],
     },
-    mend: [...image.mend, ...own.mend, ...runningAlready(model, facts)],
+    mend: [
+      ...image.mend,
+      ...severalGpusText(leftOut),
+      ...own.mend,
+      ...runningAlready(model, facts),
+    ],
   };
 }
 

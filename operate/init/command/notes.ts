@@ -11,6 +11,23 @@ export interface CommandNotes {
 
 export const leftOutText = ({ what, why }: LeftOut): string => `${what}: ${why}`;
 
+/** Options that the server of one GPU can't have: without them it would be another server. */
+const FOR_MORE = /^--(?:(?:tensor|pipeline|data)-parallel-size|nnodes|headless)\b/;
+
+/** The first option of a command that stays behind since it is for several GPUs. */
+export const forSeveralGpus = (leftOut: readonly LeftOut[]): LeftOut | undefined =>
+  leftOut.find(({ what }) => FOR_MORE.test(what));
+
+/** What to mend where a command divides its model, and the server that is written doesn't. */
+export function severalGpusText(leftOut: readonly LeftOut[]): string[] {
+  const option = forSeveralGpus(leftOut);
+  return option === undefined
+    ? []
+    : [
+        `The command divides its model among several GPUs (${option.what}), and this server has one, which has to hold all of it: take a smaller model, or fewer bits, unless \`serving plan\` shows that it fits.`,
+      ];
+}
+
 /** What became of a command. */
 export function notesText({ leftOut, setHere, chosen }: CommandNotes): string[] {
   const list = (title: string, items: readonly string[]) =>

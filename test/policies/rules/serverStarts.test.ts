@@ -5,7 +5,7 @@ import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
 import { judge } from "../../../policies/judge";
 import { serverInput, stack } from "../../fixtures/machine";
-import { declared, IMAGE, UNKNOWN_TEXT, verdictsOf } from "../declared";
+import { declared, IMAGE, serving, UNKNOWN_TEXT, verdictsOf } from "../declared";
 
 interface Server {
   readonly id?: string;
@@ -315,7 +315,6 @@ describe("server-starts", () => {
   });
 
   it.each<[string, Server]>([
-    ["nothing is known of its weights", {}],
     [
       "they are quantized while they load",
       { weightsGB: 200, settings: { extraArgs: ["--quantization", "fp8"] } },
@@ -325,6 +324,45 @@ describe("server-starts", () => {
     expect(said({ id: "org/model", ...server })).toEqual([
       "warned: Whether vllm-model-8001 can start isn't judged: what its weights take once loaded is not known. Set `model.residentGiB`; `model.weightsGB` is enough without options such as `--hf-overrides` or `--quantization`.",
     ]);
+  });
+
+  it("says of a model that nobody could weigh what to write", () => {
+    expect(said({ id: "org/model" })).toEqual([
+      "warned: Whether vllm-model-8001 can start isn't judged: nobody could weigh org/model: write `model.weightsGB`, or run `serving models add org/model`, which reads its config.json and size.",
+    ]);
+  });
+
+  it("weighs a model by its name where nothing else tells its size", () => {
+    const id = "Qwen/Qwen3.5-397B-A17B-FP8";
+    expect(said({ id })).toEqual([
+      expect.stringMatching(
+        /^refused: vllm-\S+ can't start: its weights take at least 356\.79 GiB \(397B parameters of 8 bits, by its name\), and the machine has 121\.63: the model is too large for it\./,
+      ),
+    ]);
+    expect(said({ id: "org/M-70B-FP8", settings: { gpuMemoryUtilization: 0.45 } })).toEqual([
+      expect.stringMatching(
+        /^refused: vllm-\S+ can't start: its weights take at least 60\.63 GiB once loaded \(70B parameters of 8 bits, by its name\), but --gpu-memory-utilization 0\.45 gives it 54\.73 of 121\.63 GiB\..* If the name misleads, write `model\.weightsGB`\.$/,
+      ),
+    ]);
+    expect(said({ id: "org/M-70B-FP8", settings: { gpuMemoryUtilization: 0.51 } })).toEqual([
+      expect.stringMatching(
+        /^warned: vllm-\S+ may not start: its weights take at least 60\.63 of its 62\.03 GiB \(70B .*, so that no window is left\./,
+      ),
+    ]);
+    expect(said({ id: "org/M-70B-FP8", settings: { gpuMemoryUtilization: 0.8 } })).toEqual([
+      "pass: ",
+    ]);
+    expect(said({ id, weightsGB: 20 })).toEqual(["pass: "]);
+  });
+
+  it("refuses a container of another program whose model is too large for any machine", () => {
+    const container = (command: string[]) => verdictsOf("server-starts", [serving(...command)]);
+    const id = "Qwen/Qwen3.5-397B-A17B-FP8";
+    expect(container([id])).toMatchObject([
+      { verdict: "refused", message: expect.stringContaining("the model is too large for it") },
+    ]);
+    expect(container([id, "-tp", "4"])).toMatchObject([{ verdict: "pass" }]);
+    expect(container(["org/model"])).toMatchObject([{ verdict: "pass" }]);
   });
 
   it("judges each server of a machine by its own figures", () => {

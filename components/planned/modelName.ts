@@ -1,0 +1,216 @@
+import { BYTES_PER_GIB } from "../../units/memory";
+import { ownSizes } from "./modelSizes";
+
+/** What a model's name says that it is for; `chat` where it says nothing else. */
+export type NamedKind = "chat" | "embedding" | "rerank" | "guard" | "vision" | "audio" | "speech";
+
+/** What people read in a model's id. */
+export interface ModelName {
+  readonly kind: NamedKind;
+  /** The number of all parameters in billions, as it is written: 397 of `397B-A17B`, 56 of `8x7B`. */
+  readonly billions?: number;
+  /** The least bits of a weight; absent where a word only says that there are fewer than 16. */
+  readonly bits?: number;
+  /** Whether it consists of GGUF files, as llama.cpp and Ollama read them. */
+  readonly gguf: boolean;
+}
+
+/** A lower bound of a model's weights, read from its id alone. */
+export interface NamedWeights {
+  /** Size in GB (10^9 bytes), on the disk and loaded. */
+  readonly gb: number;
+  readonly gib: number;
+  /** Where it is from: `397B parameters of 8 bits, by its name`. */
+  readonly source: string;
+}
+
+/** A word of a name stands alone: no letter or digit is beside it. */
+const word = (pattern: string): RegExp => new RegExp(`(?<![a-z\\d])(?:${pattern})(?![a-z\\d])`);
+
+/** Kinds by their words, the first that fits. */
+const KINDS: readonly (readonly [NamedKind, RegExp])[] = [
+  ["rerank", /(?:^cross-encoder\/|rerank|ms-marco|zerank)(?!.*\/)/],
+  ["embedding", /^sentence-transformers\/|(?:embed|minilm|mpnet)(?!.*\/)/],
+  ["embedding", word("bge(?:m3)?|e5|gte|colbert|uae|stella")],
+  ["guard", /guard(?:ian)?(?!.*\/)/],
+  ["audio", /whisper|voxtral|parakeet|canary/],
+  ["audio", word("asr|stt|audio")],
+  ["speech", word("tts|kokoro|orpheus")],
+  ["vision", word("v|vl\\d*|vlm|omni|ocr|vision|\\d+v|internvl\\S*|pixtral")],
+];
+
+/** Names of files that are no model's whole weights, or of one that was cut smaller by a part. */
+const IN_PART =
+  /eagle|medusa|speculator|dflash|dspark|draft|lora|adapter|mmproj|tiny-?random|random|dummy|debug|tokenizer|mtp-only|prun|\bslim/;
+const CUT_BY_PART = /(?:reap|ream)[-_.](?:\d{1,2}p?|0\.\d+)(?![\d.]*b)/;
+
+/** Bits of a weight by a word that says them; the least counts. Figures: each format's own layout. */
+const BITS: readonly (readonly [RegExp, number])[] = [
+  [word("fp8(?:e4m3)?|w8a8\\w*|w8a16|int8|8-?bits?|q8|mxfp8|f8|w8"), 8],
+  // A scale of 8 bits for 16 weights.
+  [word("nvfp4\\w*|fp4"), 4.5],
+  // A scale of 8 bits for 32 weights.
+  [word("mxfp4\\w*"), 4.25],
+  // A scale of 16 bits for 128 weights.
+  [word("int4|w4a16\\w*|w4a8\\w*|w4|nf4|4-?bits?"), 4.125],
+  [word("w4a4"), 4.125],
+];
+
+/** Formats of 4 bits, unless a word names others. */
+const USUALLY_FOUR = word("awq|gptq|autoround|bnb|bitsandbytes");
+
+/** Words that say only that weights are smaller than 16 bits, or leave open by how much. */
+const SMALLER =
+  /quant|gguf|ggml|hqq|quip|aqlm|exl\d|eetq|onnx|openvino|mlx|mixed|compressed|modelopt|quark|torchao|qat|bitnet|marlin|prisma|(?<![a-z\d])(?:ct|i1|ov|sq|int2|fp6)(?![a-z\d])/;
+
+/** Formats of GGUF files: `Q4_K_M`, `IQ2_XXS`, `UD-Q3_K_XL`; a weight has at least so many bits. */
+const GGUF_FORM = /(?<![a-z\d])(?:i?q|tq)([1-8])(?=_|$|[^a-z\d])/g;
+
+/** Reads a model's id as people do. It never throws, and says nothing that isn't in the id. */
+export function modelName(id: string): ModelName {
+  const whole = id.trim().toLowerCase();
+  const name = whole.slice(whole.lastIndexOf("/") + 1);
+  const kind = KINDS.find(([, words]) => words.test(whole))?.[0] ?? "chat";
+  const billions = billionsIn(name);
+  const bits = bitsIn(whole, name);
+  return {
+    kind,
+    ...(billions === undefined ? {} : { billions: billions.written }),
+    ...(bits === undefined ? {} : { bits }),
+    gguf: /gguf/.test(name),
+  };
+}
+
+/**
+ * The least that a model's weights take, by its id alone; `undefined` where it doesn't say. Names
+ * round, so that the number of parameters is taken a few percent lower; embeddings and scales that
+ * are kept in more bits are left out.
+ */
+export function namedWeights(id: string): NamedWeights | undefined {
+  const name = id
+    .trim()
+    .toLowerCase()
+    .slice(id.trim().lastIndexOf("/") + 1);
+  if (!HUB_ID.test(id.trim()) || IN_PART.test(name) || CUT_BY_PART.test(name)) return undefined;
+  const { bits } = modelName(id);
+  const read = billionsIn(name);
+  const own = ownSizes(name, read !== undefined);
+  const billions = own?.least ?? read?.least;
+  const told = saysBits(id.trim().toLowerCase(), name) ? bits : (own?.bits ?? bits);
+  if (billions === undefined || told === undefined) return undefined;
+  const gb = Math.min((billions * told) / 8, writtenGB(name));
+  const count = `${own?.billions ?? read?.written}B`;
+  const from = own?.source === undefined ? "by its name" : `by its name and ${own.source}`;
+  return {
+    gb,
+    gib: (gb * 1e9) / BYTES_PER_GIB,
+    source: `${count} parameters of ${told} bits, ${from}`,
+  };
+}
+
+/** A size of the files that a name tells itself, in GB, a little lower; without one, no limit. */
+function writtenGB(name: string): number {
+  const sizes = [...name.matchAll(/(?<![a-z\d.])(\d+(?:\.\d+)?)gb(?![a-z\d])/g)];
+  return Math.min(...sizes.map(([, number = ""]) => Number(number) * (1 - ROUNDED.most)));
+}
+
+/** An id of the hub, with a form of a GGUF file behind it. */
+const HUB_ID = /^[\w.-]+\/[\w.-]+(?::[\w.-]+)?$/;
+
+/** Numbers of parameters, each alone; active and effective ones (`A3B`, `E4B`) have a letter before. */
+const SIZE = /(?<![a-z\d.]|\d[_])(?:(\d+)x)?(\d+(?:[._]\d+)?)([bmt])(?![a-z\d])/g;
+
+/** All experts share their attention: Mixtral's 8x7B are 46.7, its 8x22B 140.6 (its model cards). */
+const OF_EXPERTS = 0.79;
+
+/** A number is rounded to its last digit, and some more than that: 70B of 68.98, 120b of 116.8. */
+const ROUNDED = { least: 0.035, most: 0.07 };
+
+/** The billions of parameters in a name as they are written, and the least that they stand for. */
+function billionsIn(
+  name: string,
+): { readonly written: number; readonly least: number } | undefined {
+  const all = [...name.matchAll(SIZE)].map(([, experts = "1", number = "", unit = ""]) => ({
+    unit,
+    experts: Number(experts),
+    value: Number(number.replace("_", ".")),
+    step: stepOf(number),
+  }));
+  // A window of a million tokens, or training by trillions, stands beside the size.
+  const billions = all.filter(({ unit }) => unit === "b");
+  const counted = billions.length > 0 ? billions : all;
+  const sizes = counted
+    .filter(({ value }) => value > 0)
+    .map(({ unit, experts, value, step }) => {
+      const scale = { b: 1, m: 1e-3, t: 1e3 }[unit] ?? 1;
+      const off = Math.min(ROUNDED.most, Math.max(ROUNDED.least, step / 2 / value));
+      const part = experts > 1 ? experts * OF_EXPERTS : 1;
+      return { written: experts * value * scale, least: value * scale * part * (1 - off) };
+    });
+  const [smallest] = sizes.sort((a, b) => a.least - b.least);
+  return smallest;
+}
+
+/** The step to which a number is rounded: 10 of `120`, 1 of `27`, 0.1 of `1.7`. */
+function stepOf(number: string): number {
+  const [whole = "", decimals] = number.split(/[._]/);
+  if (decimals !== undefined) return 10 ** -decimals.length;
+  return 10 ** (whole.length - whole.replace(/0+$/, "").length);
+}
+
+/** Whether a word of a name tells the bits of its weights. */
+const saysBits = (whole: string, name: string): boolean =>
+  bitsIn(whole, name) !== FULL || /(?<![a-z\d])(?:bf16|fp16|f16)(?![a-z\d])/.test(name);
+
+/** Bits of a weight where no word says otherwise. */
+const FULL = 16;
+
+function bitsIn(whole: string, name: string): number | undefined {
+  const forms = [...name.matchAll(GGUF_FORM)].map(([, digit = ""]) => Number(digit));
+  const counts = [...name.matchAll(/(?<![a-z\d.])(\d(?:\.\d+)?)-?(?:bits?|bpw)(?![a-z\d])/g)];
+  const figures = [
+    ...forms,
+    ...counts.map(([, number = ""]) => Number(number)),
+    ...BITS.flatMap(([words, bits]) => (words.test(name) ? [bits] : [])),
+  ].filter((bits) => bits > 0);
+  if (figures.length > 0) return Math.min(...figures);
+  if (USUALLY_FOUR.test(name)) return 4.125;
+  if (SMALLER.test(name) || /(?:mlx-community|unsloth-mlx)\//.test(whole)) return undefined;
+  return FULL;
+}
+
+/** What a server says of the weights that it loads, beside their name. */
+interface Loading {
+  readonly id: string;
+  /** Value of `--quantization`, if it is given. */
+  readonly quantization?: unknown;
+  /** GPUs that share the weights. */
+  readonly ranks: number;
+}
+
+/** What vLLM makes of weights of 16 bits by `--quantization`, as a part of their size. */
+const BY_QUANTIZATION = { of8: 1 / 2, of4: 1 / 4 };
+
+/** A rank's part of named weights, as `--quantization` makes them smaller. */
+export function ofRank(
+  { gb, gib, source }: NamedWeights,
+  { id, quantization: how, ranks }: Loading,
+): NamedWeights {
+  const isMade = how !== undefined && modelName(id).bits === FULL;
+  const part = !isMade ? 1 : BY_QUANTIZATION[/8/.test(String(how)) ? "of8" : "of4"];
+  const made = isMade ? `, with --quantization ${String(how)}` : "";
+  const each = ranks === 1 ? "" : `, on each of ${ranks} ranks`;
+  return {
+    gb: (gb * part) / ranks,
+    gib: (gib * part) / ranks,
+    source: `${source}${made}${each}`,
+  };
+}
+
+/** Says that nothing tells what a model's weights take, and what to write. */
+export const unweighedText = (id: string): string => {
+  const reads = HUB_ID.test(id)
+    ? `, or run \`serving models add ${id}\`, which reads its config.json and size`
+    : "";
+  return `nobody could weigh ${id}: write \`model.weightsGB\`${reads}.`;
+};

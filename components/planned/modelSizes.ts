@@ -1,0 +1,97 @@
+/** What a family says of its models that no word of their names does. */
+interface Family {
+  readonly stem: RegExp;
+  /** All parameters in billions, of models whose names have no number of them. */
+  readonly billions?: number;
+  /** Bits of a weight as the family's own makers publish it, where that isn't 16. */
+  readonly bits?: number;
+}
+
+/** Where the sizes are from: `parameter_count` and `precision` of its files, 2026-08-21. */
+const RECIPES = "vllm-project/recipes 8959cf64";
+
+/** 8 bits, and 4 with a scale of 8 bits for 32 weights or of 16 for 128. */
+const [FP8, MXFP4, INT4] = [8, 4.25, 4.125];
+
+/** Families whose names have no number of parameters. Figures: `RECIPES`. */
+const UNNUMBERED: readonly Family[] = [
+  { stem: /^deepseek-(?:v3(?:\.\d)?|r1)/, billions: 671, bits: FP8 },
+  { stem: /^deepseek-v4-flash/, billions: 284, bits: MXFP4 },
+  { stem: /^deepseek-v4-pro/, billions: 1600, bits: MXFP4 },
+  { stem: /^kimi-k2-instruct/, billions: 1000, bits: FP8 },
+  { stem: /^kimi-k2(?:-thinking|\.[567](?:-code)?)/, billions: 1000, bits: INT4 },
+  { stem: /^kimi-k3/, billions: 2800, bits: MXFP4 },
+  { stem: /^minimax-m2(?:\.\d)?/, billions: 230, bits: FP8 },
+  { stem: /^minimax-m3/, billions: 427 },
+  { stem: /^mimo-v2-flash/, billions: 309, bits: FP8 },
+  { stem: /^mimo-v2\.5/, billions: 311, bits: FP8 },
+  { stem: /^mimo-v2\.5-pro/, billions: 1000, bits: FP8 },
+  { stem: /^glm-4\.[567]/, billions: 357 },
+  { stem: /^glm-4\.[56]v/, billions: 107 },
+  { stem: /^glm-5(?:\.[12])?/, billions: 743 },
+  { stem: /^step-3\.[57]-flash/, billions: 196 },
+  { stem: /^hunyuan-a13b/, billions: 80 },
+  { stem: /^hy3/, billions: 295 },
+  { stem: /^intern-s1/, billions: 241 },
+  { stem: /^trinity-large/, billions: 398 },
+  { stem: /^llama-4-scout-17b-16e/, billions: 109 },
+  // models/saricles--Qwen3-Coder-Next-NVFP4-GB10 has its source.
+  { stem: /^qwen3-coder-next/, billions: 79.7 },
+];
+
+/** Families that are published with fewer than 16 bits although no word of their names says so. */
+const FEWER_BITS: readonly Family[] = [
+  // MXFP4, of which 120b are 116.8 billion: 61 GB (models/openai--gpt-oss-120b).
+  { stem: /gpt-oss/, bits: 4 },
+  // Mistral AI publishes its models of one name in 8 bits since the end of 2025.
+  { stem: /^(?:mistral|ministral|devstral|magistral)/, bits: FP8 },
+  { stem: /^(?:leanstral|pixtral|codestral|voxtral)/, bits: FP8 },
+  { stem: /deepseek-(?:v[3-9]|r1(?!-distill))/, bits: MXFP4 },
+  { stem: /kimi-k[2-9]|mimo-v|minimax-m2/, bits: INT4 },
+  { stem: /^(?:ling|ring)-\d\.\d/, bits: FP8 },
+];
+
+/** Words that may follow a family's name without making another model of it. */
+const SAME_MODEL =
+  /^(?:\d{3,6}|v\d|instruct|thinking|base|chat|exp|speciale|terminus|preview|hf|it|mtp|gb10|dynamic|block|kv|dspark|ct|(?:nv|mx)?fp\d+|bf16|awq|gptq|autoround|int\d|[48]bit|w\d+a\d+|quantized\.w\d+a\d+|mixed|gguf|latest)$/;
+
+/** Published sizes are rounded: 1T of 1026 billion, 357B of 355. */
+const ROUNDED = 0.965;
+
+/** What a family tells of a model's weights. */
+interface OwnSizes {
+  /** All parameters in billions as they were published, and the least that this stands for. */
+  readonly billions?: number;
+  readonly least?: number;
+  readonly bits?: number;
+  readonly source?: string;
+}
+
+/**
+ * What is known of a model's weights by its family alone; `undefined` where it is none of a known
+ * family, or a word makes another model of it.
+ *
+ * @param name an id behind its organisation, in small letters
+ * @param hasNumber whether a number of parameters stands in it
+ */
+export function ownSizes(name: string, hasNumber: boolean): OwnSizes | undefined {
+  const known = UNNUMBERED.find(({ stem }) => {
+    const [found] = stem.exec(name) ?? [];
+    const rest = found === undefined ? "" : name.slice(found.length).replace(/:.*$/, "");
+    const words = rest.split(/[-_]/).filter(Boolean);
+    return (
+      found !== undefined && /^(?:$|[-_:])/.test(rest) && words.every((one) => SAME_MODEL.test(one))
+    );
+  });
+  if (known?.billions !== undefined) {
+    const { billions, bits } = known;
+    return {
+      billions,
+      least: billions * ROUNDED,
+      source: RECIPES,
+      ...(bits === undefined ? {} : { bits }),
+    };
+  }
+  const fewer = FEWER_BITS.find(({ stem }) => stem.test(name));
+  return hasNumber ? fewer : undefined;
+}

@@ -1,0 +1,45 @@
+import { namedWeights, ofRank } from "../../components/planned";
+import { DEVICES } from "../../machines/devices/devices";
+import type { ServerArguments } from "../../vllm/argv/serverArguments";
+import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
+import { containerName, type DeclaredResource, displayName } from "./container";
+import { serversIn } from "./inferenceServer";
+import type { MachineGroup } from "./machines";
+
+/** What to do where a name says more than the model has. */
+export const IF_MISLED = "If the name misleads, write `model.weightsGB`.";
+
+/** Says that a model is too large for a machine whatever its share, by its name alone. */
+export const tooLarge = (gib: number, byName: string, totalGiB: number): string =>
+  `its weights take at least ${gib.toFixed(2)} GiB (${byName}), and the machine has ${totalGiB}: the model is too large for it. Serve a smaller one (\`serving models\` lists what fits), or one with fewer bits.`;
+
+/** Containers of other programs whose models are too large for their machine, by their names alone. */
+export function tooLargeByName({ containers, component }: MachineGroup) {
+  const ours = new Set(knownMaps(component?.props.servers).map(({ name }) => text(name)));
+  const totalGiB = figure(component?.props.totalGiB) || LARGEST_GIB;
+  return containers
+    .filter((each) => !ours.has(containerName(each)))
+    .flatMap((container) =>
+      serversIn(container).flatMap((server) => findings(container, server, totalGiB)),
+    );
+}
+
+/** The memory of the largest machine that is known: a larger model fits on none. */
+const LARGEST_GIB = Math.max(
+  ...DEVICES.flatMap(({ sizes = [] }) => sizes.map(({ toGiB }) => toGiB)),
+);
+
+function findings(container: DeclaredResource, server: ServerArguments, totalGiB: number) {
+  const { model, options } = server;
+  const named = isText(model) ? namedWeights(model) : undefined;
+  if (!isText(model) || named === undefined || options.has("hf-overrides")) return [];
+  const ranks = RANKS.reduce((all, option) => all * (Number(options.get(option)?.[0]) || 1), 1);
+  const [quantization] = options.get("quantization") ?? [];
+  const { gib, source } = ofRank(named, { id: model, quantization, ranks });
+  if (gib <= totalGiB) return [];
+  const message = `${displayName(container)} can't start: ${tooLarge(gib, source, totalGiB)}`;
+  return [{ container, message }];
+}
+
+/** Options that divide a model's weights among GPUs. */
+const RANKS = ["tensor-parallel-size", "pipeline-parallel-size"];

@@ -1,0 +1,205 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { modelName, namedWeights, ofRank } from "../../components/planned/modelName";
+
+/**
+ * Public models with the size of their weights in GB: of `models/` by the recipe there, of others by
+ * their number of parameters in vllm-project/recipes 8959cf64 or on their cards, at the bits that
+ * their files have.
+ */
+const KNOWN: readonly (readonly [id: string, gb: number])[] = [
+  ["Intel/Qwen3.5-122B-A10B-int4-AutoRound", 67],
+  ["Intel/Qwen3.5-397B-A17B-int4-AutoRound", 199],
+  ["Qwen/Qwen3-235B-A22B-GPTQ-Int4", 118],
+  ["Qwen/Qwen3-Embedding-0.6B", 1.2],
+  ["Qwen/Qwen3-Reranker-0.6B", 1.2],
+  ["Qwen/Qwen3.6-35B-A3B-FP8", 35],
+  ["deepseek-ai/DeepSeek-V4-Flash-0731", 167],
+  ["mistralai/Mistral-Small-4-119B-2603-NVFP4", 66],
+  ["nvidia/Gemma-4-26B-A4B-NVFP4", 16],
+  ["nvidia/Gemma-4-31B-IT-NVFP4", 19],
+  ["nvidia/Llama-3.3-70B-NVFP4", 40],
+  ["nvidia/MiniMax-M2.7-NVFP4", 138],
+  ["nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4", 18],
+  ["nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4", 69.5],
+  ["nvidia/Qwen3.6-35B-A3B-NVFP4", 22],
+  ["openai/gpt-oss-120b", 61],
+  ["openai/gpt-oss-20b", 13.8],
+  ["saricles/Qwen3-Coder-Next-NVFP4-GB10", 44.8],
+  ["stepfun-ai/Step-3.7-Flash-FP8", 198],
+  ["stepfun-ai/Step-3.7-Flash-NVFP4", 129],
+  ["Qwen/Qwen3.5-397B-A17B-FP8", 397],
+  ["Qwen/Qwen3-8B", 16.4],
+  ["Qwen/Qwen3-32B", 65.5],
+  ["Qwen/Qwen3-32B-FP8", 32.8],
+  ["Qwen/Qwen3-30B-A3B", 61],
+  ["Qwen/Qwen3-Coder-480B-A35B-Instruct-FP8", 480],
+  ["Qwen/Qwen3-Next-80B-A3B-Instruct", 160],
+  ["Qwen/Qwen2.5-VL-72B-Instruct", 146],
+  ["Qwen/Qwen2.5-7B-Instruct-1M", 15.2],
+  ["meta-llama/Llama-3.1-8B-Instruct", 16.1],
+  ["meta-llama/Llama-3.2-1B-Instruct", 2.46],
+  ["meta-llama/Llama-2-7b-hf", 13.5],
+  ["meta-llama/Llama-2-70b-hf", 138],
+  ["meta-llama/Llama-4-Scout-17B-16E-Instruct", 217],
+  ["mistralai/Mixtral-8x7B-Instruct-v0.1", 93.4],
+  ["mistralai/Mixtral-8x22B-v0.1", 281],
+  ["mistralai/Devstral-2-123B-Instruct-2512", 128],
+  ["mistralai/Mistral-Large-3-675B-Instruct-2512", 675],
+  ["google/gemma-4-12B-it", 24],
+  ["google/gemma-3-27b-it", 54.9],
+  ["deepseek-ai/DeepSeek-R1-0528", 685],
+  ["deepseek-ai/DeepSeek-R1-Distill-Llama-70B", 141],
+  ["nvidia/DeepSeek-V3.1-NVFP4", 403],
+  ["moonshotai/Kimi-K2-Thinking", 594],
+  ["MiniMaxAI/MiniMax-M2.5", 230],
+  ["zai-org/GLM-4.6-FP8", 357],
+  ["zai-org/GLM-5", 1488],
+  ["XiaomiMiMo/MiMo-V2-Flash", 309],
+  ["unsloth/Qwen3-14B-bnb-4bit", 10],
+  ["RedHatAI/Meta-Llama-3.1-8B-Instruct-quantized.w8a8", 9.1],
+  ["mlx-community/Qwen3-235B-A22B-4bit", 132],
+  ["LiquidAI/LFM2.5-350M", 0.71],
+];
+
+/** Ids that leave the size open: of a part, of effective or active parameters, or of none. */
+const OPEN: readonly string[] = [
+  "BAAI/bge-m3",
+  "google/gemma-3n-E4B-it",
+  "google/gemma-4-E2B-it",
+  "tencent/Hunyuan-Large-A13B",
+  "yuhuili/EAGLE3-LLaMA3.3-Instruct-70B",
+  "org/Qwen3-32B-lora",
+  "org/GLM-4.7-REAP-50-W4A16",
+  "zai-org/GLM-4.7-Flash",
+  "unsloth/Qwen3-32B-GGUF",
+  "org/Qwen3-32B-quantized",
+  "trl-internal-testing/tiny-random-Llama-7B",
+  "gpt2",
+  "/models/Qwen3-32B",
+  "",
+];
+
+describe("a model's id", () => {
+  it.each(KNOWN)("weighs %s from below", (id, gb) => {
+    const read = namedWeights(id)?.gb ?? 0;
+    expect(read).toBeLessThanOrEqual(gb);
+    expect(read).toBeGreaterThan(gb / 2);
+  });
+
+  it("is within a third of most", () => {
+    const near = KNOWN.filter(([id, gb]) => (namedWeights(id)?.gb ?? 0) >= (gb * 2) / 3);
+    expect(near.length).toBeGreaterThanOrEqual(KNOWN.length - 3);
+  });
+
+  it.each(OPEN)("says nothing of the weights: %s", (id) => {
+    expect(namedWeights(id)).toBeUndefined();
+  });
+
+  it("says where the size is from", () => {
+    expect(namedWeights("Qwen/Qwen3.5-397B-A17B-FP8")).toEqual({
+      gb: expect.closeTo(383.1, 1),
+      gib: expect.closeTo(356.8, 1),
+      source: "397B parameters of 8 bits, by its name",
+    });
+    expect(namedWeights("zai-org/GLM-5-FP8")?.source).toBe(
+      "743B parameters of 8 bits, by its name and vllm-project/recipes 8959cf64",
+    );
+  });
+
+  it("takes no more than the size that it names itself", () => {
+    const id = "nvidia/NVIDIA-Nemotron-3.5-Bolt-74B-A9B-24GB";
+    expect(namedWeights(id)?.gb).toBeCloseTo(22.3, 1);
+  });
+
+  it.each([
+    ["org/M-8B-Q4_K_M-GGUF", 4, true],
+    ["org/M-8B-GGUF:UD-IQ2_XXS", 2, true],
+    ["org/M-8B-GGUF:Q8_0", 8, true],
+    ["org/M-8B-NVFP4-FP8", 4.5, false],
+    ["org/M-8B-AWQ", 4.125, false],
+    ["org/M-8B-AWQ-8bit", 8, false],
+    ["org/M-8B-FP8-KV", 8, false],
+    ["org/M-8B-exl3-3.5bpw", 3.5, false],
+    ["org/M-8B", 16, false],
+    ["org/M-8B-MLX", undefined, false],
+  ])("tells bits and form: %s", (id, bits, gguf) => {
+    expect(modelName(id)).toEqual({
+      kind: "chat",
+      billions: 8,
+      gguf,
+      ...(bits === undefined ? {} : { bits }),
+    });
+  });
+
+  it.each([
+    ["BAAI/bge-m3", "embedding"],
+    ["BAAI/bge-reranker-v2-m3", "rerank"],
+    ["intfloat/multilingual-e5-large", "embedding"],
+    ["Alibaba-NLP/gte-Qwen2-7B-instruct", "embedding"],
+    ["sentence-transformers/all-MiniLM-L6-v2", "embedding"],
+    ["cross-encoder/ms-marco-MiniLM-L6-v2", "rerank"],
+    ["google/embeddinggemma-300m", "embedding"],
+    ["EmbeddedLLM/Inkling-Small-MXFP4", "chat"],
+    ["Qwen/Qwen3Guard-Gen-8B", "guard"],
+    ["Qwen/Qwen3-VL-8B-Instruct", "vision"],
+    ["zai-org/GLM-4.5V", "vision"],
+    ["deepseek-ai/DeepSeek-OCR", "vision"],
+    ["openai/whisper-large-v3", "audio"],
+    ["Qwen/Qwen3-ASR-1.7B", "audio"],
+    ["OpenMOSS-Team/MOSS-TTS", "speech"],
+    ["openai/gpt-oss-20b", "chat"],
+  ])("tells the kind: %s is for %s", (id, kind) => {
+    expect(modelName(id).kind).toBe(kind);
+  });
+
+  it("never throws, and weighs nothing as less than nothing", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (one, other) => {
+        const named = namedWeights(`${one}/${other}`);
+        modelName(one);
+        return named === undefined || named.gb > 0;
+      }),
+    );
+  });
+
+  it("is never above the parameters that it names, at the bits of its words", () => {
+    const words = [
+      ["", 16],
+      ["FP8", 8],
+      ["NVFP4", 4.5],
+      ["AWQ", 4.125],
+    ] as const;
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 2000 }),
+        fc.constantFrom(...words),
+        (size, [word, bits]) => {
+          const id = `org/Model-${size}B-${word}`;
+          return (namedWeights(id)?.gb ?? 0) <= (size * bits) / 8;
+        },
+      ),
+    );
+  });
+
+  it("means the same in any order of its words", () => {
+    const words = ["Some", "32B", "A3B", "Instruct", "FP8", "1M", "2507"];
+    const expected = namedWeights(`org/${words.join("-")}`);
+    expect(expected?.gb).toBeCloseTo(30.9, 1);
+    fc.assert(
+      fc.property(fc.shuffledSubarray(words, { minLength: words.length }), (mixed) => {
+        expect(namedWeights(`org/${mixed.join("-")}`)).toEqual(expected);
+      }),
+    );
+  });
+
+  it("is divided among ranks, and made smaller by quantization of 16 bits alone", () => {
+    const full = { gb: 64, gib: 60, source: "it" };
+    expect(ofRank(full, { id: "org/M-32B", quantization: "fp8", ranks: 2 })).toEqual({
+      gb: 16,
+      gib: 15,
+      source: "it, with --quantization fp8, on each of 2 ranks",
+    });
+    expect(ofRank(full, { id: "org/M-32B-FP8", quantization: "fp8", ranks: 1 })).toEqual(full);
+  });
+});
