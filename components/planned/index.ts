@@ -7,7 +7,7 @@ export type { Evidence } from "./evidence";
 export { OPERATING_SYSTEM, type SettingToChange } from "./facts";
 export type { PlannedFile } from "./file";
 export { isPooling } from "./modelKind";
-export { modelName, namedWeights, ofRank, unweighedText } from "./modelName";
+export { namedPooling, namedWeights, ofRank, unweighedText } from "./modelName";
 export { keyFault, newKey } from "./networkKey";
 export { PLAN_VERSION } from "./planVersion";
 export { gatePort, rankContainer } from "./rank";

@@ -4,6 +4,12 @@ import { ownSizes } from "./modelSizes";
 /** What a model's name says that it is for; `chat` where it says nothing else. */
 export type NamedKind = "chat" | "embedding" | "rerank" | "guard" | "vision" | "audio" | "speech";
 
+/** The kind of a pooling model by its name; `undefined` for any other. */
+export function namedPooling(id: string): "embedding" | "rerank" | undefined {
+  const { kind } = modelName(id);
+  return kind === "embedding" || kind === "rerank" ? kind : undefined;
+}
+
 /** What people read in a model's id. */
 export interface ModelName {
   readonly kind: NamedKind;
@@ -209,8 +215,6 @@ export function ofRank(
 
 /** Says that nothing tells what a model's weights take, and what to write. */
 export const unweighedText = (id: string): string => {
-  const reads = HUB_ID.test(id)
-    ? `, or run \`serving models add ${id}\`, which reads its config.json and size`
-    : "";
-  return `nobody could weigh ${id}: write \`model.weightsGB\`${reads}.`;
+  const size = HUB_ID.test(id) ? " (`serving fetch --check` asks the hub for the size)" : "";
+  return `nobody could weigh ${id}: write \`model.weightsGB\`${size}.`;
 };

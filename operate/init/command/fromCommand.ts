@@ -100,7 +100,7 @@ export function commandServer(
         ...ofPort,
         ...chosen.told,
         ...(ofVariables.tokenVariable === undefined ? [] : [tokenText(ofVariables.tokenVariable)]),
-        ...kindText(values, args),
+        ...kindText(values, args, model),
         ...thinkingText(values, recipe),
         ...ofClients,
       ],

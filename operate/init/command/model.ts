@@ -1,5 +1,6 @@
 import type { Recipe } from "../../../components/catalogue";
 import { isHubId } from "../../../components/catalogue";
+import { namedPooling } from "../../../components/planned";
 import { inferenceServer } from "../../../components/settings";
 import { holdsSecret } from "../../../faults/secrets";
 import type { ServerArguments } from "../../../vllm/argv/serverArguments";
@@ -34,7 +35,7 @@ export function modelValues(
   const { options } = args;
   const value = (path: string, of: ServerValue["value"] | undefined): ServerValue[] =>
     of === undefined ? [] : [{ path: path.split("."), value: of, why: AS_COMMANDED }];
-  const pools = options.get("runner")?.[0] === "pooling" && recipe === undefined;
+  const kind = recipe === undefined ? poolingKind(args, id) : undefined;
   const names = (options.get("served-model-name") ?? []).filter(isText).filter(isName);
   const plain = names.find((name) => !name.includes("/"));
   const own = recipe?.servedModelName ?? plainName(id);
@@ -43,11 +44,22 @@ export function modelValues(
   const usual = others.join() === "" || others.join() === id;
   return [
     { path: ["model", "id"], value: id, why: NAMES_MODEL },
-    ...value("model.kind", pools ? "embedding" : undefined),
+    ...value("model.kind", kind),
     ...value("model.thinking", options.has("reasoning-parser") || undefined),
     ...value("servedModelName", canonical),
     ...value("aliases", usual ? undefined : others),
   ];
+}
+
+/** The kind of a pooling model, as a command or the model's name says it. */
+function poolingKind({ options }: ServerArguments, id: string) {
+  const named = namedPooling(id);
+  const runs = ["runner", "task", "convert"].some((option) => options.has(option));
+  return options.get("runner")?.[0] === "pooling"
+    ? (named ?? "embedding")
+    : runs
+      ? undefined
+      : named;
 }
 
 /** Whether a stack file may have a served name. */
@@ -61,10 +73,20 @@ const plainName = (name: string): string =>
     .replace(/\/$/, "")
     .toLowerCase() || "model";
 
-/** A command doesn't say what a pooling model is for. */
-export function kindText(values: readonly ServerValue[], { options }: ServerArguments): string[] {
+/** What a command leaves open of a pooling model's kind, and a name tells. */
+export function kindText(
+  values: readonly ServerValue[],
+  { options }: ServerArguments,
+  id: string,
+): string[] {
   const kind = values.find(({ path }) => path.join(".") === "model.kind");
-  return options.get("runner")?.[0] === "pooling" && kind?.why === AS_COMMANDED
+  if (kind?.why !== AS_COMMANDED) return [];
+  const named = namedPooling(id);
+  if (named !== undefined)
+    return [
+      `The model's name says that it is for ${named === "rerank" ? "sorting documents" : "embeddings"}: it is \`model.kind: ${named}\`, which runs with --runner pooling and without tools or clients.`,
+    ];
+  return options.get("runner")?.[0] === "pooling"
     ? [
         "--runner pooling doesn't say which kind: `embedding` is assumed. Write `model.kind: rerank` if the model sorts documents.",
       ]

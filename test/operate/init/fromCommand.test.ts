@@ -107,6 +107,22 @@ describe("what a command leaves open", () => {
     expect(text).toContain("# computed: 4.02 GiB of weights and vLLM at the least, and 4 requests");
   });
 
+  it.each([
+    ["BAAI/bge-m3", "embedding", 0.1],
+    ["BAAI/bge-reranker-v2-m3", "rerank", 0.1],
+    ["Qwen/Qwen3-Embedding-8B", "embedding", 0.16],
+  ])("is by its name of a kind that writes no text: %s", async (id, kind, share) => {
+    const { server } = await written(`vllm serve ${id}`);
+    expect(server).toMatchObject({
+      model: { id, kind },
+      gpuMemoryUtilization: share,
+      maxModelLen: 512,
+    });
+    expect(server).not.toHaveProperty("tools");
+    const asked = await written(`vllm serve ${id} --runner generate`);
+    expect(asked.server).not.toHaveProperty("model.kind");
+  });
+
   it("has a share beside instance A, and says that the same server runs already", async () => {
     const model = "openai/gpt-oss-20b";
     const a = { port: 8000, address: "0.0.0.0", model, share: 0.5, runsIn: "container vllm" };

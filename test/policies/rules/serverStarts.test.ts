@@ -328,7 +328,7 @@ describe("server-starts", () => {
 
   it("says of a model that nobody could weigh what to write", () => {
     expect(said({ id: "org/model" })).toEqual([
-      "warned: Whether vllm-model-8001 can start isn't judged: nobody could weigh org/model: write `model.weightsGB`, or run `serving models add org/model`, which reads its config.json and size.",
+      "warned: Whether vllm-model-8001 can start isn't judged: nobody could weigh org/model: write `model.weightsGB` (`serving fetch --check` asks the hub for the size).",
     ]);
   });
 
