@@ -9,6 +9,10 @@ interface Family {
    * `model_type` in the config.json of its models; with a `*` where other models have it as well.
    */
   readonly types: readonly string[];
+  /** How its models' names begin, in small letters and without the organisation. */
+  readonly names: RegExp;
+  /** Further parsers that read what its models write. */
+  readonly also?: readonly string[];
 }
 
 /**
@@ -20,21 +24,85 @@ const FAMILIES: Readonly<Record<Exclude<ModelFamily, "other">, Family>> = {
     tool: "qwen3_coder",
     reasoning: "qwen3",
     types: ["qwen3_5", "qwen3_5_moe", "qwen4_exp"],
+    names: /^qwen3\.[5-9]/,
+    also: ["qwen3_xml"],
   },
-  "qwen3-coder": { tool: "qwen3_coder", types: ["qwen3_moe*", "qwen3_next*"] },
+  "qwen3-coder": {
+    tool: "qwen3_coder",
+    types: ["qwen3_moe*", "qwen3_next*"],
+    names: /^qwen3-coder/,
+    also: ["qwen3_xml"],
+  },
   // Published recipes name hermes and no reasoning parser.
-  "qwen3-next-instruct": { tool: "hermes", types: ["qwen3_next*"] },
-  "gpt-oss": { tool: "openai", reasoning: "openai_gptoss", types: ["gpt_oss"] },
+  "qwen3-next-instruct": { tool: "hermes", types: ["qwen3_next*"], names: /^qwen3-next.*instruct/ },
+  "gpt-oss": { tool: "openai", reasoning: "openai_gptoss", types: ["gpt_oss"], names: /^gpt-oss/ },
   // Earlier models of this type have no experts, and other parsers.
   "nemotron-3": {
     tool: "qwen3_coder",
     reasoning: "nemotron_v3",
     types: ["nemotron_h with experts"],
+    names: /nemotron-3/,
+    also: ["qwen3_xml"],
   },
-  "glm-4.5": { tool: "glm45", reasoning: "glm45", types: ["glm4_moe*"] },
-  "gemma-4": { tool: "gemma4", reasoning: "gemma4", types: ["gemma4"] },
-  "llama-4": { tool: "llama4_pythonic", types: ["llama4"] },
+  "glm-4.5": { tool: "glm45", reasoning: "glm45", types: ["glm4_moe*"], names: /^glm-4\.[56]/ },
+  "gemma-4": { tool: "gemma4", reasoning: "gemma4", types: ["gemma4"], names: /^gemma-4/ },
+  "llama-4": {
+    tool: "llama4_pythonic",
+    types: ["llama4"],
+    names: /^(?:meta-)?llama-4/,
+    also: ["llama4_json", "pythonic"],
+  },
 };
+
+/**
+ * Families that no setting chooses: their models name their parsers, as the recipes of `models/` and
+ * vLLM's pages have them.
+ */
+const OTHERS: readonly Omit<Family, "types">[] = [
+  {
+    names: /^qwen3-(?!coder|next|omni|asr|tts)/,
+    tool: "hermes",
+    reasoning: "qwen3",
+    also: ["deepseek_r1"],
+  },
+  { names: /^qwen2(?:\.5)?-/, tool: "hermes" },
+  { names: /^(?:meta-)?llama-3/, tool: "llama3_json", also: ["pythonic"] },
+  { names: /^(?:mistral|ministral|magistral|devstral)-/, tool: "mistral", reasoning: "mistral" },
+  { names: /^deepseek-v4/, tool: "deepseek_v4", reasoning: "deepseek_v4" },
+  { names: /^deepseek-v3\.2/, tool: "deepseek_v32", reasoning: "deepseek_v3" },
+  { names: /^deepseek-v3\.1/, tool: "deepseek_v31", reasoning: "deepseek_v3" },
+  {
+    names: /^minimax-m2/,
+    tool: "minimax_m2",
+    reasoning: "minimax_m2_append_think",
+    also: ["minimax_m2"],
+  },
+  { names: /^glm-(?:4\.7|5)/, tool: "glm47", reasoning: "glm45", also: ["glm47"] },
+  { names: /^kimi-k2/, tool: "kimi_k2", reasoning: "kimi_k2" },
+  { names: /^step-3\.[57]/, tool: "step3p5", reasoning: "step3p5" },
+];
+
+/** Words of models that were made of another family's, and write as their makers taught them. */
+const RETRAINED = /distill|hermes|dolphin|tulu|watt|xlam|functionary|toolace|llama.*nemotron/;
+
+/**
+ * The parser to write in place of one that reads another family's answers, by the model's name;
+ * `undefined` where it may be right, or nobody knows.
+ */
+export function parserInstead(
+  id: string,
+  what: "tool" | "reasoning",
+  parser: string,
+): string | undefined {
+  const name = id.slice(id.lastIndexOf("/") + 1).toLowerCase();
+  const all = [...Object.values(FAMILIES), ...OTHERS];
+  const own = RETRAINED.test(name) ? undefined : all.find(({ names }) => names.test(name));
+  const right = own?.[what];
+  const isKnown = all.some((each) => each[what] === parser);
+  if (right === undefined || right === parser || !isKnown) return undefined;
+  return own?.also?.includes(parser) ? undefined : right;
+}
+
 const families = Object.entries(FAMILIES) as readonly [ModelFamily, Family][];
 
 /** The kind of model that a config.json tells of; `undefined` where it doesn't say. */

@@ -1,3 +1,4 @@
+import { parserInstead } from "../../components/inference-server";
 import { TYPE } from "../../components/planned";
 import { isOn, type ServerArguments } from "../../vllm/argv/serverArguments";
 import { isText } from "../../vllm/argv/unknown";
@@ -5,7 +6,7 @@ import { type DeclaredResource, displayName } from "../lib/container";
 import { type HostInstanceClient, hostInstanceClients } from "../lib/hostInstance";
 import { serversIn } from "../lib/inferenceServer";
 import { type ServerRecord, serverRecords } from "../lib/machines";
-import { type Finding, type Rule, violation } from "./rule";
+import { advice, type Finding, type Rule, violation } from "./rule";
 
 /**
  * Coding clients work only with structured tool calls, and those only with the flag and a parser.
@@ -13,20 +14,47 @@ import { type Finding, type Rule, violation } from "./rule";
 export const toolCalling: Rule = {
   name: "tool-calling",
   description:
-    "Automatic tool choice has a parser, and coding clients use only servers that have both.",
+    "Automatic tool choice has a parser, and coding clients use only servers that have both. It warns of a tool or reasoning parser of another family than the model's, by the model's name.",
   level: "mandatory",
+  advises: true,
   of: TYPE.container,
   judgeResource(resource) {
     const message = `${displayName(resource)} has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses to start. Add the parser of the model's family, such as \`--tool-call-parser qwen3_coder\`.`;
-    return serversIn(resource)
+    const servers = serversIn(resource);
+    const without = servers
       .filter((server) => isOn(server, "enable-auto-tool-choice") && !hasParser(server))
       .map(() => violation(resource, message, { setting: "tools.parser" }));
+    return [...without, ...servers.flatMap((server) => otherFamilys(resource, server))];
   },
   judgeMachine: (group) => [
     ...serverRecords(group).flatMap(judgeClients),
     ...hostInstanceClients(group).flatMap(judgeHostInstance),
   ],
 };
+
+/** The options that name a parser, with the settings of ours that make them. */
+const PARSERS = [
+  { option: "tool-call-parser", what: "tool", setting: "tools.parser" },
+  { option: "reasoning-parser", what: "reasoning", setting: "reasoningParser" },
+] as const;
+
+/** What comes of a parser that reads another family's answers. */
+const COMES_AS = {
+  tool: "its tool calls would come as text",
+  reasoning: "what it thinks would come as its answer, or its answer as thought",
+};
+
+/** Warns of parsers that read the answers of another family than the model's. */
+function otherFamilys(resource: DeclaredResource, { model, options }: ServerArguments): Finding[] {
+  return PARSERS.flatMap(({ option, what, setting }) => {
+    const parser = options.get(option)?.[0];
+    if (!isText(model) || !isText(parser)) return [];
+    const value = parserInstead(model, what, parser);
+    if (value === undefined) return [];
+    const message = `${displayName(resource)} has --${option} ${parser}, but the family of ${model} is read by ${value}: ${COMES_AS[what]}. Write \`${setting}: ${value}\` (\`--${option} ${value}\`).`;
+    return [advice(resource, message, { setting, value })];
+  });
+}
 
 const hasParser = (server: ServerArguments): boolean =>
   (server.options.get("tool-call-parser")?.length ?? 0) > 0;

@@ -86,6 +86,7 @@ describe("the policies of the pack", () => {
       ["transformers-range-advice", "advisory"],
       ["engine-names-advice", "advisory"],
       ["server-mounts-advice", "advisory"],
+      ["tool-calling-advice", "advisory"],
       ["client-server-advice", "advisory"],
     ]);
   });
@@ -113,6 +114,8 @@ describe("the policies of the pack", () => {
     );
     const mounts = [{ type: "bind", source: "/home/me/.codex", target: "/codex", readOnly: true }];
     findings.push(...judge([server({ mounts })]));
+    const command = ["openai/gpt-oss-20b", "--tool-call-parser", "hermes"];
+    findings.push(...judge([server({ command })]));
     const agent = { coding: true, serverKind: "simple-server", tiers: { model: "a" } };
     const simpleServer = { toolCalls: { a: "seen 2026-11-21" } };
     findings.push(...judge([declared(TYPE.machine, "o", { clients: [agent], simpleServer })]));

@@ -24,6 +24,7 @@ it("every rule is mandatory but one, three are fixed, and some also advise", () 
     "transformers-range",
     "engine-names",
     "server-mounts",
+    "tool-calling",
     "client-server",
   ];
   expect(named(({ fixed }) => fixed === true)).toEqual(fixed);

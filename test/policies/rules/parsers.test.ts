@@ -33,6 +33,17 @@ describe("tool-calling", () => {
     ]);
   });
 
+  it("warns of a parser of another family than the model's, by its name", () => {
+    const model = "nvidia/Qwen3.6-35B-A3B-NVFP4";
+    const flags = ["--enable-auto-tool-choice", "--tool-call-parser", "hermes"];
+    expect(said(RULE, [serving(model, ...flags)])).toEqual([
+      `warned: b has --tool-call-parser hermes, but the family of ${model} is read by qwen3_coder: its tool calls would come as text. Write \`tools.parser: qwen3_coder\` (\`--tool-call-parser qwen3_coder\`).`,
+    ]);
+    expect(said(RULE, [serving("openai/gpt-oss-20b", "--reasoning-parser", "qwen3")])).toEqual([
+      expect.stringContaining("Write `reasoningParser: openai_gptoss`"),
+    ]);
+  });
+
   it.each([
     ["neither", ["m"]],
     ["a parser alone", ["m", "--tool-call-parser", "hermes"]],
