@@ -21,8 +21,9 @@ export function closeIds(
     unknown.flatMap((id) => {
       const meant = modelNamed(id, recipes);
       // One of another case is none of the hub's.
-      const [closest] = meant.is === "one" ? [meant.model] : meant.models;
-      return closest === undefined || !isNearly(id, closest.id) ? [] : [[id, closest.id] as const];
+      const all = meant.is === "one" ? [meant.model] : meant.models;
+      const closest = all.find((each) => isNearly(id, each.id));
+      return closest === undefined ? [] : [[id, closest.id] as const];
     }),
   );
 }

@@ -73,7 +73,25 @@ export function isNearly(id: string, other: string): boolean {
   const [words = [], own = []] = [id, other].map((each) => wordsOf(each.split("/")[1] ?? each));
   const text = words.join("");
   const shared = words.filter((word) => own.includes(word)).length;
+  if (!isSameModel(words, own)) return false;
   return shared >= SHARED_WORDS || distance(text, own.join("")) <= text.length * MISSPELT;
+}
+
+/** A number of all parameters, or of a model's version. */
+const PARAMETERS = /^e?\d+(?:\.\d+)?[bm]$/;
+const VERSION = /^\d+(?:\.\d+)?$/;
+
+/**
+ * Whether two names may be of one model: of one size and version where both tell it, and of one kind.
+ * Another size, another version or a smaller sister is another model.
+ */
+function isSameModel(words: readonly string[], own: readonly string[]): boolean {
+  const agree = (what: RegExp) => {
+    const [mine, theirs] = [words, own].map((all) => all.find((word) => what.test(word)));
+    return mine === undefined || theirs === undefined || mine === theirs;
+  };
+  const kinds = (all: readonly string[]) => all.filter((word) => KIND_WORDS.has(word)).sort();
+  return agree(PARAMETERS) && agree(VERSION) && kinds(words).join() === kinds(own).join();
 }
 
 /** Whether a model's name may go on where a name ends: it has all words, or versions of them. */

@@ -75,14 +75,14 @@ describe("serving plan", () => {
     };
     const rest =
       "(`serving models add`, or with `--from-cache` from the machine's model cache). A plan made on the machine itself reads that cache.";
-    expect(await typed("nvidia/Qwen9-35B")).toEqual([
-      `b: No KV plan. No config.json of nvidia/Qwen9-35B was found. Did you mean \`nvidia/Qwen3.6-35B-A3B-NVFP4\`? Otherwise put it into models/nvidia--Qwen9-35B/ ${rest}`,
+    expect(await typed("nvidia/Qwen3.6-35B-A3B-NVFP")).toEqual([
+      `b: No KV plan. No config.json of nvidia/Qwen3.6-35B-A3B-NVFP was found. Did you mean \`nvidia/Qwen3.6-35B-A3B-NVFP4\`? Otherwise put it into models/nvidia--Qwen3.6-35B-A3B-NVFP/ ${rest}`,
     ]);
     expect(await typed("org/zzzzzzzzzzzz")).toEqual([
       `b: No KV plan. No config.json of org/zzzzzzzzzzzz was found: put it into models/org--zzzzzzzzzzzz/ ${rest}`,
     ]);
-    // A word that some other model has too, and that model's family.
-    for (const id of ["org/small", "me/qwen-support-tone"])
+    // A word that some other model has too, that model's family, and another version or size of it.
+    for (const id of ["org/small", "me/qwen-support-tone", "nvidia/Qwen9-35B", "Qwen/Qwen3.6-14B"])
       expect(await typed(id)).toEqual([
         `b: No KV plan. No config.json of ${id} was found: put it into models/${id.replace("/", "--")}/ ${rest}`,
       ]);
