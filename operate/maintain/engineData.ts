@@ -86,8 +86,8 @@ async function printed(command: readonly string[], options: StartOptions = {}) {
   return out;
 }
 
-/** `npm run engine-data -- VERSION...`: writes the data of each version. */
-async function main(versions: readonly string[]): Promise<void> {
+/** `npm run engine-data -- VERSION...`: writes the data of each version. Throws for any other word. */
+export async function writeEngineData(versions: readonly string[]): Promise<void> {
   if (versions.length === 0 || !versions.every((version) => /^\d+\.\d+\.\d+$/.test(version)))
     throw new Error("Usage: npm run engine-data -- VERSION... (such as 0.33.0)");
   for (const version of versions) {
@@ -110,4 +110,4 @@ export function record(folder: string, version: string, data: EngineData | Engin
   }
 }
 
-if (require.main === module) void main(process.argv.slice(2));
+if (require.main === module) void writeEngineData(process.argv.slice(2));

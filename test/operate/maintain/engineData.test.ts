@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { record } from "../../../operate/maintain/engineData";
+import { record, writeEngineData } from "../../../operate/maintain/engineData";
 import { versionFolder } from "../../../vllm/versionFolder";
 
 const FOLDER = resolve(__dirname, "../../../vllm/engine-data");
@@ -50,3 +50,10 @@ describe("the record of a version", () => {
     expect(contents(made)).toEqual(contents(join(FOLDER, folder)));
   });
 });
+
+it.each([[[]], [["0.33"]], [["0.33.0", "latest"]]])(
+  "takes versions alone, not %j",
+  async (words) => {
+    await expect(writeEngineData(words)).rejects.toThrow("npm run engine-data -- VERSION...");
+  },
+);
