@@ -6,7 +6,7 @@ export type NamedKind = "chat" | "embedding" | "rerank" | "guard" | "vision" | "
 
 /** The kind of a pooling model by its name; `undefined` for any other. */
 export function namedPooling(id: string): "embedding" | "rerank" | undefined {
-  const { kind } = modelName(id);
+  const { kind } = readModelName(id);
   return kind === "embedding" || kind === "rerank" ? kind : undefined;
 }
 
@@ -73,7 +73,7 @@ const SMALLER =
 const GGUF_FORM = /(?<![a-z\d])(?:i?q|tq)([1-8])(?=_|$|[^a-z\d])/g;
 
 /** Reads a model's id as people do. It never throws, and says nothing that isn't in the id. */
-export function modelName(id: string): ModelName {
+export function readModelName(id: string): ModelName {
   const whole = id.trim().toLowerCase();
   const name = whole.slice(whole.lastIndexOf("/") + 1);
   const kind = KINDS.find(([, words]) => words.test(whole))?.[0] ?? "chat";
@@ -98,7 +98,7 @@ export function namedWeights(id: string): NamedWeights | undefined {
     .toLowerCase()
     .slice(id.trim().lastIndexOf("/") + 1);
   if (!HUB_ID.test(id.trim()) || IN_PART.test(name) || CUT_BY_PART.test(name)) return undefined;
-  const { bits } = modelName(id);
+  const { bits } = readModelName(id);
   const read = billionsIn(name);
   const own = ownSizes(name, read !== undefined);
   const billions = own?.least ?? read?.least;
@@ -202,7 +202,7 @@ export function ofRank(
   { gb, gib, source }: NamedWeights,
   { id, quantization: how, ranks }: Loading,
 ): NamedWeights {
-  const isMade = how !== undefined && modelName(id).bits === FULL;
+  const isMade = how !== undefined && readModelName(id).bits === FULL;
   const part = !isMade ? 1 : BY_QUANTIZATION[/8/.test(String(how)) ? "of8" : "of4"];
   const made = isMade ? `, with --quantization ${String(how)}` : "";
   const each = ranks === 1 ? "" : `, on each of ${ranks} ranks`;

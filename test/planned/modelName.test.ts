@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { modelName, namedWeights, ofRank } from "../../components/planned/modelName";
+import { namedWeights, ofRank, readModelName } from "../../components/planned/modelName";
 
 /**
  * Public models with the size of their weights in GB: of `models/` by the recipe there, of others by
@@ -124,7 +124,7 @@ describe("a model's id", () => {
     ["org/M-8B", 16, false],
     ["org/M-8B-MLX", undefined, false],
   ])("tells bits and form: %s", (id, bits, gguf) => {
-    expect(modelName(id)).toEqual({
+    expect(readModelName(id)).toEqual({
       kind: "chat",
       billions: 8,
       gguf,
@@ -150,14 +150,14 @@ describe("a model's id", () => {
     ["OpenMOSS-Team/MOSS-TTS", "speech"],
     ["openai/gpt-oss-20b", "chat"],
   ])("tells the kind: %s is for %s", (id, kind) => {
-    expect(modelName(id).kind).toBe(kind);
+    expect(readModelName(id).kind).toBe(kind);
   });
 
   it("never throws, and weighs nothing as less than nothing", () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (one, other) => {
         const named = namedWeights(`${one}/${other}`);
-        modelName(one);
+        readModelName(one);
         return named === undefined || named.gb > 0;
       }),
     );

@@ -3,8 +3,8 @@ import { isSecretName } from "../../../faults/secrets";
 import { launchOf, startsVllm } from "../command/launch";
 import { type LeftOut, refuseCommand } from "../command/words";
 import { companion } from "./companions";
-import { dockerRun, envOption, plainText, plainTexts, plainWords } from "./container";
-import type { FileServer, Kind } from "./kind";
+import { dockerRunOf, envOption, plainWords, scalarText, scalarTexts } from "./container";
+import type { FileServer, PublishedKind } from "./kind";
 import type { Source } from "./source";
 import { dotEnv, type Lookup, substituted } from "./substitute";
 
@@ -39,7 +39,7 @@ const WHY: Readonly<Record<string, string>> = {
   expose: "the server's port is published on the machine.",
 };
 
-export const compose: Kind = {
+export const compose: PublishedKind = {
   kind: "a compose file",
   looksLike: ({ keys }) => keys.has("services") && !keys.has("kind"),
   servers(source) {
@@ -111,7 +111,7 @@ const noImage = (name: string): string =>
 /** The `docker run` that a service is. */
 function runOf(service: JsonObject, source: Source): readonly string[] {
   const { entrypoint } = service;
-  return dockerRun({
+  return dockerRunOf({
     image: textOr(service.image) || "vllm-built-by-compose",
     ...(entrypoint === undefined || entrypoint === null ? {} : { entrypoint: wordsOf(entrypoint) }),
     command: wordsOf(service.command),
@@ -133,40 +133,40 @@ function runOf(service: JsonObject, source: Source): readonly string[] {
 
 /** A command as a list of words, or as one line. */
 const wordsOf = (value: unknown): string[] =>
-  typeof value === "string" ? plainWords(value) : plainTexts(value);
+  typeof value === "string" ? plainWords(value) : scalarTexts(value);
 
 /** What a key of a service says, in the form of an option's values. */
 function valuesOf(value: unknown): string[] {
-  const plain = plainText(value);
+  const plain = scalarText(value);
   if (plain !== undefined) return [plain];
   if (Array.isArray(value)) return listOf(value, mountOf);
-  return Object.entries(objectOr(value)).map(([name, of]) => `${name}=${plainText(of) ?? ""}`);
+  return Object.entries(objectOr(value)).map(([name, of]) => `${name}=${scalarText(of) ?? ""}`);
 }
 
 const listOf = (list: unknown, long: (item: JsonObject) => string): string[] =>
   (Array.isArray(list) ? list : []).flatMap(
-    (item) => plainText(item) ?? (isRecord(item) ? long(item) : []),
+    (item) => scalarText(item) ?? (isRecord(item) ? long(item) : []),
   );
 
 /** A volume or a device in its long form. */
 const mountOf = ({ source = "", target = "" }: JsonObject): string =>
-  `${plainText(source) ?? ""}:${plainText(target) ?? ""}`;
+  `${scalarText(source) ?? ""}:${scalarText(target) ?? ""}`;
 
 /** A port in its long form. */
 const portOf = ({ target, published, host_ip: address }: JsonObject): string =>
-  [address, published, target].flatMap((part) => plainText(part) ?? []).join(":");
+  [address, published, target].flatMap((part) => scalarText(part) ?? []).join(":");
 
 /** The variables of a service: those of its files, then its own. */
 function variablesOf({ environment, env_file: files }: JsonObject, { beside }: Source) {
   const found = new Map<string, string | undefined>();
-  for (const file of listOf([files].flat(), ({ path }) => plainText(path) ?? ""))
+  for (const file of listOf([files].flat(), ({ path }) => scalarText(path) ?? ""))
     for (const [name, value] of dotEnv(beside(file) ?? "")) found.set(name, value);
-  for (const item of plainTexts(environment)) {
+  for (const item of scalarTexts(environment)) {
     const [name = "", value] = item.split(/=([\s\S]*)/);
     found.set(name, value);
   }
   for (const [name, value] of Object.entries(objectOr(environment)))
-    found.set(name, plainText(value));
+    found.set(name, scalarText(value));
   return [...found];
 }
 
@@ -180,7 +180,7 @@ function gpusOf({ deploy, gpus }: JsonObject) {
     const all = count === "all" || count === -1 || count === 1;
     return [
       "gpus",
-      all && ids === undefined ? "all" : `device=${plainTexts(ids).join(",") || String(count)}`,
+      all && ids === undefined ? "all" : `device=${scalarTexts(ids).join(",") || String(count)}`,
     ] as const;
   });
 }
@@ -189,7 +189,7 @@ function gpusOf({ deploy, gpus }: JsonObject) {
 const limitsOf = (limits: unknown) =>
   Object.entries(objectOr(limits)).map(([name, limit]) => {
     const { soft, hard } = objectOr(limit);
-    const value = plainText(limit) ?? `${plainText(soft) ?? ""}:${plainText(hard) ?? ""}`;
+    const value = scalarText(limit) ?? `${scalarText(soft) ?? ""}:${scalarText(hard) ?? ""}`;
     return ["ulimit", `${name}=${value}`] as const;
   });
 

@@ -14,7 +14,7 @@ export interface Container {
 }
 
 /** The `docker run` that starts such a container. */
-export function dockerRun({
+export function dockerRunOf({
   image,
   entrypoint,
   command,
@@ -40,12 +40,12 @@ export function envOption(name: string, value: string | undefined) {
 export const elsewhere = (name: string): string => standIn(`$${name}`);
 
 /** Text of a plain value; `undefined` for a list, a map or nothing. */
-export const plainText = (value: unknown): string | undefined =>
+export const scalarText = (value: unknown): string | undefined =>
   ["string", "number", "boolean", "bigint"].includes(typeof value) ? String(value) : undefined;
 
 /** The plain values of a list as words. */
-export const plainTexts = (value: unknown): string[] =>
-  Array.isArray(value) ? value.flatMap((each) => plainText(each) ?? []) : [];
+export const scalarTexts = (value: unknown): string[] =>
+  Array.isArray(value) ? value.flatMap((each) => scalarText(each) ?? []) : [];
 
 /** The words of a command line that no shell reads: quotes and backslashes, and nothing else. */
 export function plainWords(line: string): string[] {

@@ -1,14 +1,14 @@
 import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { launchOf, startsVllm } from "../command/launch";
 import { companion } from "./companions";
-import { dockerRun, envOption, plainText, plainTexts } from "./container";
-import type { FileServer, Kind } from "./kind";
+import { dockerRunOf, envOption, scalarText, scalarTexts } from "./container";
+import type { FileServer, PublishedKind } from "./kind";
 
 /** Variables that images of vLLM and CUDA set themselves. */
 const OF_IMAGE =
   /^(?:PATH|HOME|HOSTNAME|TERM|LANG|LC_ALL|TZ|SHLVL|PWD|DEBIAN_FRONTEND|LD_LIBRARY_PATH|LIBRARY_PATH|(?:CUDA|NV|NVIDIA|NVARCH|UV|PYTHON|PIP|CUDNN|NCCL|OPENMPI|OMPI|CUBLAS|CUFFT|CURAND|CUSPARSE|CUSOLVER|NPP|NVJPEG|TENSORRT|TRT|BUILD)(?:_\w*|\w*VERSION|PATH)?|\w+_VERSION|TORCH_CUDA_ARCH_LIST|VLLM_USAGE_SOURCE|VLLM_BUILD\w*|VLLM_IMAGE\w*|VLLM_ENABLE_CUDA_COMPATIBILITY)$/;
 
-export const inspect: Kind = {
+export const dockerInspect: PublishedKind = {
   kind: "an answer of `docker inspect`",
   looksLike: ({ keys }) => keys.has("Config") && (keys.has("HostConfig") || keys.has("Image")),
   servers(source) {
@@ -38,7 +38,7 @@ function runOf(container: JsonObject): readonly string[] {
   const { Image: image, Cmd: cmd, Entrypoint: entrypoint, Env: env } = objectOr(container.Config);
   const host = objectOr(container.HostConfig);
   const { Name: restart } = objectOr(host.RestartPolicy);
-  const variables = plainTexts(env).map((each) => each.split(/=([\s\S]*)/));
+  const variables = scalarTexts(env).map((each) => each.split(/=([\s\S]*)/));
   const given = [
     ...[
       ["name", nameOf(container)],
@@ -48,13 +48,13 @@ function runOf(container: JsonObject): readonly string[] {
     ],
     ["network", host.NetworkMode],
   ].flatMap(([name, value]) => {
-    const text = plainText(value) ?? "";
+    const text = scalarText(value) ?? "";
     return text === "" || USUAL.has(text) ? [] : [[String(name), text] as const];
   });
-  return dockerRun({
+  return dockerRunOf({
     image: textOr(image),
-    ...(Array.isArray(entrypoint) ? { entrypoint: plainTexts(entrypoint) } : {}),
-    command: plainTexts(cmd),
+    ...(Array.isArray(entrypoint) ? { entrypoint: scalarTexts(entrypoint) } : {}),
+    command: scalarTexts(cmd),
     options: [
       ...given,
       ...(host.Privileged === true ? [["privileged", true] as const] : []),
@@ -62,10 +62,10 @@ function runOf(container: JsonObject): readonly string[] {
         ({ Count: count, DeviceIDs: ids }) =>
           [
             "gpus",
-            count === -1 || count === 1 ? "all" : `device=${plainTexts(ids).join(",")}`,
+            count === -1 || count === 1 ? "all" : `device=${scalarTexts(ids).join(",")}`,
           ] as const,
       ),
-      ...plainTexts(host.Binds).map((bind) => ["volume", bind] as const),
+      ...scalarTexts(host.Binds).map((bind) => ["volume", bind] as const),
       ...portsOf(host.PortBindings),
       ...variables.flatMap(([name = "", value]) =>
         OF_IMAGE.test(name) ? [] : [envOption(name, value)],
@@ -80,7 +80,7 @@ const USUAL = new Set(["no", "private", "default", "bridge", "runc"]);
 function portsOf(bindings: unknown) {
   return Object.entries(objectOr(bindings)).flatMap(([inside, places]) =>
     objectsIn(places).map(({ HostIp: address, HostPort: port }) => {
-      const at = [address, port, inside].map((part) => plainText(part) ?? "").filter(Boolean);
+      const at = [address, port, inside].map((part) => scalarText(part) ?? "").filter(Boolean);
       return ["publish", at.join(":")] as const;
     }),
   );

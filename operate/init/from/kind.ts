@@ -3,7 +3,7 @@ import type { LeftOut } from "../command/words";
 import type { Source } from "./source";
 
 /** A kind of file that people publish, and how servers of vLLM are found in it. */
-export interface Kind {
+export interface PublishedKind {
   /** What a person calls it: `a compose file`. */
   readonly kind: string;
   /** Tells it from every other kind, without reading all of it. */

@@ -2,10 +2,10 @@ import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../..
 import { launchOf, startsVllm } from "../command/launch";
 import type { LeftOut } from "../command/words";
 import { companion } from "./companions";
-import { dockerRun, elsewhere, envOption, plainText, plainTexts } from "./container";
-import type { FileServer, Kind } from "./kind";
+import { dockerRunOf, elsewhere, envOption, scalarText, scalarTexts } from "./container";
+import type { FileServer, PublishedKind } from "./kind";
 
-export const kubernetes: Kind = {
+export const kubernetes: PublishedKind = {
   kind: "a Kubernetes manifest",
   looksLike: ({ keys }) => keys.has("apiVersion") && keys.has("kind"),
   servers(source) {
@@ -70,13 +70,13 @@ function runOf(container: JsonObject, pod: JsonObject): readonly string[] {
   const variables = variablesOf(container);
   const known = new Map(variables.map(([name, value]) => [name, value ?? elsewhere(name)]));
   const filled = (words: unknown) =>
-    plainTexts(words).map((word) =>
+    scalarTexts(words).map((word) =>
       word.replace(/\$(\$?)\(([\w.-]+)\)/g, (whole, escaped, name) =>
         escaped === "" ? (known.get(name) ?? whole) : whole.slice(1),
       ),
     );
   const entrypoint = filled(container.command);
-  return dockerRun({
+  return dockerRunOf({
     image: textOr(container.image),
     ...(entrypoint.length === 0 ? {} : { entrypoint }),
     command: filled(container.args),
@@ -92,14 +92,14 @@ function runOf(container: JsonObject, pod: JsonObject): readonly string[] {
 function gpus({ resources }: JsonObject): string {
   const { limits, requests } = objectOr(resources);
   const count =
-    plainText(objectOr(limits)["nvidia.com/gpu"]) ??
-    plainText(objectOr(requests)["nvidia.com/gpu"]);
+    scalarText(objectOr(limits)["nvidia.com/gpu"]) ??
+    scalarText(objectOr(requests)["nvidia.com/gpu"]);
   return count === undefined || count === "1" ? "all" : count;
 }
 
 /** Variables with the value that stands there; of a secret or a field there is none. */
 const variablesOf = ({ env }: JsonObject) =>
-  objectsIn(env).map(({ name, value }) => [textOr(name), plainText(value)] as const);
+  objectsIn(env).map(({ name, value }) => [textOr(name), scalarText(value)] as const);
 
 /** Volumes of folders of the machine. */
 function volumesOf({ volumeMounts }: JsonObject, { volumes }: JsonObject) {

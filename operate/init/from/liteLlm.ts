@@ -1,6 +1,6 @@
-import type { Kind } from "./kind";
+import type { PublishedKind } from "./kind";
 
-export const liteLlm: Kind = {
+export const liteLlm: PublishedKind = {
   kind: "LiteLLM's configuration",
   looksLike: ({ keys }) => keys.has("model_list") || keys.has("litellm_settings"),
   servers: () => ({

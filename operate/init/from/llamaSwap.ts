@@ -3,18 +3,18 @@ import { assigned } from "../command/assignments";
 import { launchOf, startsVllm } from "../command/launch";
 import { asWritten, type LeftOut, refuseCommand, standIn } from "../command/words";
 import { companion } from "./companions";
-import { plainText, plainTexts, plainWords } from "./container";
-import type { FileServer, Kind } from "./kind";
+import { plainWords, scalarText, scalarTexts } from "./container";
+import type { FileServer, PublishedKind } from "./kind";
 
 /** The first port that llama-swap gives a model (its README, `startPort`). */
 const FIRST_PORT = 5800;
 
-export const llamaSwap: Kind = {
+export const llamaSwap: PublishedKind = {
   kind: "llama-swap's configuration",
   looksLike: ({ keys, text }) => keys.has("models") && /(?:^|[\s{,])["']?cmd["']?:/m.test(text),
   servers(source) {
     const [file = {}] = source.documents();
-    const first = Number(plainText(file.startPort) ?? FIRST_PORT);
+    const first = Number(scalarText(file.startPort) ?? FIRST_PORT);
     const found = Object.entries(objectOr(file.models)).map(([name, model], index) =>
       modelOf(name, objectOr(model), {
         ...macrosOf(file),
@@ -42,7 +42,7 @@ function macrosOf({ macros }: JsonObject): Macros {
   const maps = [macros].flat().filter(isRecord);
   return Object.fromEntries(
     maps.flatMap((map) =>
-      Object.entries(map).map(([name, value]) => [name, plainText(value) ?? ""]),
+      Object.entries(map).map(([name, value]) => [name, scalarText(value) ?? ""]),
     ),
   );
 }
@@ -56,7 +56,7 @@ function modelOf(
   const words = plainWords(withMacros(withoutRemarks(textOr(model.cmd)), all));
   const what = `the model \`${asWritten(name)}\``;
   if (!startsVllm(words)) return { other: companion(what, words.slice(0, 3).join(" ")) };
-  const variables = new Map(plainTexts(model.env).map((each) => assigned(withMacros(each, all))));
+  const variables = new Map(scalarTexts(model.env).map((each) => assigned(withMacros(each, all))));
   return {
     server: {
       name: what,

@@ -2,35 +2,45 @@ import { type Launch, NO_VLLM } from "../command/launch";
 import { leftOutText } from "../command/notes";
 import { type LeftOut, refuseCommand } from "../command/words";
 import { compose } from "./compose";
-import { inspect } from "./inspect";
-import type { FileRead, FileServer, Kind } from "./kind";
+import { dockerInspect } from "./inspect";
+import type { FileRead, FileServer, PublishedKind } from "./kind";
 import { kubernetes } from "./kubernetes";
 import { liteLlm } from "./liteLlm";
 import { llamaSwap } from "./llamaSwap";
 import { quadlet } from "./quadlet";
-import { recipe } from "./recipe";
-import { shell } from "./shell";
-import { type Published, type Source, sourceOf } from "./source";
+import { sparkRecipe } from "./recipe";
+import { shellScript } from "./shell";
+import { type Published, publishedSource, type Source } from "./source";
 import { systemd } from "./systemd";
 import { vllmConfig, withConfig } from "./vllmConfig";
 
 /** Kinds of files that are told from a command by what stands in them. */
-const FILES: readonly Kind[] = [
-  ...[inspect, compose, kubernetes, liteLlm, llamaSwap, quadlet, systemd, vllmConfig, recipe],
+const FILES: readonly PublishedKind[] = [
+  dockerInspect,
+  compose,
+  kubernetes,
+  liteLlm,
+  llamaSwap,
+  quadlet,
+  systemd,
+  vllmConfig,
+  sparkRecipe,
 ];
 
 /** The kind of a published text. */
-const kindOf = (source: Source): Kind => FILES.find((each) => each.looksLike(source)) ?? shell;
+const kindOf = (source: Source): PublishedKind =>
+  FILES.find((each) => each.looksLike(source)) ?? shellScript;
 
 /** Whether a text is a file of one of these kinds, and no command or script. */
-export const isKnownFile = (published: Published): boolean => kindOf(sourceOf(published)) !== shell;
+export const isKnownFile = (published: Published): boolean =>
+  kindOf(publishedSource(published)) !== shellScript;
 
 /**
  * The server that a published text starts: of a command, a script or a file of a known kind.
  * Refuses, in a sentence, what starts none.
  */
 export function readPublished(published: Published): Launch {
-  const source = sourceOf(published);
+  const source = publishedSource(published);
   const kind = kindOf(source);
   const read = kind.servers(source);
   const [server, ...more] = read.servers;
@@ -49,7 +59,7 @@ const capitalised = (text: string): string => text.charAt(0).toUpperCase() + tex
 
 /** The server of a file that a script writes. */
 function innerOf(published: Published): Launch | undefined {
-  const source = sourceOf(published);
+  const source = publishedSource(published);
   const kind = kindOf(source);
   const read = kind.servers(source);
   const [server, ...others] = read.servers;
@@ -58,14 +68,14 @@ function innerOf(published: Published): Launch | undefined {
 
 /** The first server of a file, with what is said of the file. */
 function launchOf(
-  kind: Kind,
+  kind: PublishedKind,
   read: FileRead,
   [server, ...others]: [FileServer, ...FileServer[]],
 ): Launch {
   const launch = server.launch();
   const leftOut: LeftOut[] = others.map(({ name }) => ({ what: name, why: ONE_SERVER }));
   const told =
-    kind === shell || kind === recipe
+    kind === shellScript || kind === sparkRecipe
       ? []
       : [`It is read as ${kind.kind}: server B is ${server.name}.`];
   return {

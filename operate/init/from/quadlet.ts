@@ -1,7 +1,7 @@
 import { launchOf, startsVllm } from "../command/launch";
 import { asWritten, type LeftOut } from "../command/words";
-import { dockerRun, envOption, plainWords } from "./container";
-import type { Kind } from "./kind";
+import { dockerRunOf, envOption, plainWords } from "./container";
+import type { PublishedKind } from "./kind";
 import { environmentOf, hasSection, unitFile, unitWords, withSpecifiers } from "./unitFile";
 
 /** Options of `podman run`, by the key of a Quadlet that says the same. */
@@ -23,7 +23,7 @@ const READ = new Set([
   "Secret",
 ]);
 
-export const quadlet: Kind = {
+export const quadlet: PublishedKind = {
   kind: "a Podman Quadlet",
   looksLike: ({ text }) => hasSection(text, "Container"),
   servers({ text }) {
@@ -48,7 +48,7 @@ function runOf(container: ReadonlyMap<string, readonly string[]>): readonly stri
   const [image = ""] = values("Image").slice(-1);
   const [exec = ""] = values("Exec").slice(-1);
   const [entrypoint] = values("Entrypoint").slice(-1);
-  return dockerRun({
+  return dockerRunOf({
     image,
     ...(entrypoint === undefined ? {} : { entrypoint: entrypointWords(entrypoint) }),
     command: unitWords(exec, new Map()),

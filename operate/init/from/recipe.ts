@@ -1,9 +1,9 @@
 import { launchesIn } from "../command/launch";
 import { recipeCommand } from "../command/recipe";
 import { refuseCommand } from "../command/words";
-import type { Kind } from "./kind";
+import type { PublishedKind } from "./kind";
 
-export const recipe: Kind = {
+export const sparkRecipe: PublishedKind = {
   kind: "a recipe",
   looksLike: ({ keys }) =>
     ["model", "command", "defaults", "recipe_version"].some((key) => keys.has(key)),

@@ -1,9 +1,9 @@
 import { launchesIn } from "../command/launch";
 import { refuseCommand } from "../command/words";
-import type { Kind } from "./kind";
+import type { PublishedKind } from "./kind";
 
 /** A command, or a script of them: whatever is nothing else. */
-export const shell: Kind = {
+export const shellScript: PublishedKind = {
   kind: "a shell script",
   looksLike: () => true,
   servers({ text }) {

@@ -24,7 +24,7 @@ export interface Source {
 }
 
 /** Makes a source of a published text, without a page's fences around it. */
-export function sourceOf({ text: whole, file }: Published): Source {
+export function publishedSource({ text: whole, file }: Published): Source {
   const text = withoutFences(whole.replace(/^\ufeff/, "").replaceAll("\r\n", "\n"));
   let read: readonly JsonObject[] | undefined;
   return {

@@ -1,6 +1,6 @@
 import { launchOf, startsVllm } from "../command/launch";
 import { asWritten, type LeftOut } from "../command/words";
-import type { Kind } from "./kind";
+import type { PublishedKind } from "./kind";
 import type { Source } from "./source";
 import { dotEnv } from "./substitute";
 import { environmentOf, hasSection, unitFile, unitWords } from "./unitFile";
@@ -17,7 +17,7 @@ const WHY: Readonly<Record<string, string>> = {
 
 type Section = ReadonlyMap<string, readonly string[]>;
 
-export const systemd: Kind = {
+export const systemd: PublishedKind = {
   kind: "a systemd unit",
   looksLike: ({ text }) => hasSection(text, "Service"),
   servers(source) {

@@ -1,14 +1,14 @@
 import type { JsonObject } from "../../../faults/json";
 import { isKnownOption } from "../../../vllm/argv/serverArguments";
 import type { Launch } from "../command/launch";
-import { plainText } from "./container";
-import type { Kind } from "./kind";
-import { type Source, sourceOf } from "./source";
+import { scalarText } from "./container";
+import type { PublishedKind } from "./kind";
+import { publishedSource, type Source } from "./source";
 
 /** Keys that recipes have, and no option of vLLM. */
 const OF_RECIPES = ["command", "recipe_version", "defaults", "container", "runtime", "mods"];
 
-export const vllmConfig: Kind = {
+export const vllmConfig: PublishedKind = {
   kind: "a configuration of vLLM's own (`vllm serve --config`)",
   looksLike({ keys }) {
     if (keys.size === 0 || OF_RECIPES.some((key) => keys.has(key))) return false;
@@ -27,7 +27,7 @@ const nameOf = (key: string): string => key.replaceAll("_", "-");
 /** The arguments that vLLM makes of its configuration: a model is one without a flag. */
 function configWords(file: JsonObject): string[] {
   return Object.entries(file).flatMap(([key, value]) => {
-    if (key === "model_tag") return plainText(value) ?? [];
+    if (key === "model_tag") return scalarText(value) ?? [];
     const flag = `--${nameOf(key)}`;
     if (value === true) return [flag];
     if (value === false || value === null) return [];
@@ -36,7 +36,7 @@ function configWords(file: JsonObject): string[] {
   });
 }
 
-const textOf = (value: unknown): string => plainText(value) ?? JSON.stringify(value);
+const textOf = (value: unknown): string => scalarText(value) ?? JSON.stringify(value);
 
 /** A start whose `--config FILE` lies beside it, with the options of that file in its place. */
 export function withConfig(launch: Launch, { beside }: Source): Launch {
@@ -50,7 +50,7 @@ export function withConfig(launch: Launch, { beside }: Source): Launch {
     (name.startsWith("/") ? beside(name.slice(name.lastIndexOf("/") + 1)) : undefined);
   if (text === undefined) return launch;
   const rest = launch.words.slice(at + (attached === undefined ? 2 : 1));
-  const [file = {}] = sourceOf({ text }).documents();
+  const [file = {}] = publishedSource({ text }).documents();
   // What the command says itself counts more, as in vLLM: the last one counts.
   const words = [
     ...modelFirst(launch.words.slice(0, at)),
