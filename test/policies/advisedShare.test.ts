@@ -2,11 +2,13 @@ import { describe, expect, it } from "vitest";
 import { readModels } from "../../components/evidence/readModels";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
+import { TYPE } from "../../components/planned/type";
 import { loadStackFile } from "../../components/settings/load";
 import { judge } from "../../policies/judge";
-import { shareToStart, warnedText } from "../../policies/lib/advisedShare";
+import { shareNow, shareToStart, warnedText } from "../../policies/lib/advisedShare";
 import { serverInput, stack } from "../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../fixtures/services";
+import { declared, IMAGE } from "./declared";
 
 type Settings = Record<string, unknown>;
 
@@ -159,5 +161,34 @@ describe("what a finding says of an advised share", () => {
     ],
   ])("is told beside what %o needs", (needs, words) => {
     expect(shareToStart(needs)).toBe(words);
+  });
+});
+
+describe("the share that a server has now", () => {
+  const SHARE = "--gpu-memory-utilization";
+  const servers = [
+    { name: "a", image: IMAGE, command: ["m", SHARE, "0.3"] },
+    { name: "b", image: IMAGE, command: ["m", SHARE, "0.5"] },
+    { name: "default", image: IMAGE, command: ["m"] },
+    {
+      name: "adapters",
+      image: IMAGE,
+      command: ["m", SHARE, "0.4", "--max-loras", "1", "--max-cpu-loras", "2"],
+    },
+    { name: "unreadable", image: IMAGE, command: ["m", SHARE, "half"] },
+    { name: "other", image: "nginx:1.27", command: ["x"] },
+  ];
+  const machine = declared(TYPE.machine, "dgx", { servers });
+
+  it.each([
+    ["a", 0.3],
+    ["b", 0.5],
+    ["default", 0.92],
+    ["adapters", 0.4],
+    ["unreadable", 1],
+    ["other", 1],
+    ["missing", 1],
+  ])("of %s is %d", (name, share) => {
+    expect(shareNow(machine, name)).toBe(share);
   });
 });
