@@ -1,6 +1,6 @@
 import { adviseCache, adviseShare, leastBeforeKv } from "../../components/memory";
 import { TYPE, unweighedText } from "../../components/planned";
-import { BYTES_PER_GIB } from "../../units/memory";
+import { BYTES_PER_GB, BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import { demandOf, numberIn } from "../../vllm/argv/memoryDemand";
 import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
@@ -19,11 +19,10 @@ const SET_IT =
 type Asked = MemoryDemand & { readonly window: number; readonly model: string };
 
 /** Why it can't start, and the setting whose value mends that; no value where none does. */
-type Fault = {
-  readonly message: string;
-  readonly setting: string;
-  readonly value: number | undefined;
-};
+type Fault = { readonly message: string } & (
+  | { readonly setting: string; readonly value: number | undefined }
+  | { readonly setting?: undefined; readonly value?: undefined }
+);
 
 /**
  * A server that can't start even in the best case costs half an hour and a loop of restarts to find
@@ -83,7 +82,7 @@ function noWindow(
   totalGiB: number,
 ): string | undefined {
   const budget = utilization * totalGiB;
-  const least = leastBeforeKv((weightsGiB * BYTES_PER_GIB) / 1e9) + (kvCacheGiB ?? 0);
+  const least = leastBeforeKv((weightsGiB * BYTES_PER_GIB) / BYTES_PER_GB) + (kvCacheGiB ?? 0);
   if (byName === undefined || least < budget) return undefined;
   return `${name} may not start: its weights take at least ${weightsGiB.toFixed(2)} of its ${budget.toFixed(2)} GiB (${byName}), and vLLM takes ${(least - weightsGiB).toFixed(2)} GiB beside them, so that no window is left. Set a larger \`gpuMemoryUtilization\`, or \`model.weightsGB\` if the name misleads.`;
 }
@@ -119,13 +118,7 @@ function faults(
   const { text: more, value: least } = moreShare(share, utilization);
   const { byName } = share.needs;
   if (byName !== undefined && weightsGiB > totalGiB)
-    return [
-      {
-        message: `${tooLarge(weightsGiB, byName, totalGiB)} ${IF_MISLED}`,
-        setting: "model.id",
-        value: undefined,
-      },
-    ];
+    return [{ message: `${tooLarge(weightsGiB, byName, totalGiB)} ${IF_MISLED}` }];
   if (kvCacheGiB === undefined && weightsGiB > budget)
     found.push({
       message: `its weights take ${byName === undefined ? "" : "at least "}${weightsGiB.toFixed(2)} GiB once loaded${byName === undefined ? "" : ` (${byName})`}, but ${given}. ${more}${byName === undefined ? "" : ` ${IF_MISLED}`}`,

@@ -628,6 +628,66 @@ describe("a machine component of one's own", () => {
     ]);
   });
 
+  it.each<[string, object, string[], string | undefined]>([
+    [
+      "as much as its share",
+      { weightsGiB: 2.1, outsideGiB: 2.1 },
+      [],
+      "2.10 of its 5.00 GiB (by its name), and vLLM takes 2.90 GiB",
+    ],
+    ["a little less than its share", { weightsGiB: 2.09, outsideGiB: 2.09 }, [], undefined],
+    ["nothing that is known", { outsideGiB: 1 }, ["--gpu-memory-utilization", "0.3"], undefined],
+    [
+      "with a fixed cache more than its share",
+      { weightsGiB: 1.5, outsideGiB: 1.5 },
+      ["--kv-cache-memory-bytes", "1073741824"],
+      "1.50 of its 5.00 GiB (by its name), and vLLM takes 3.90 GiB",
+    ],
+  ])("whose weights are known by its name takes before any window %s", (...row) => {
+    const [, needs, command, figures] = row;
+    const words = `b may not start: its weights take at least ${figures} beside them, so that no window is left. Set a larger \`gpuMemoryUtilization\`, or \`model.weightsGB\` if the name misleads.`;
+    const said = figures === undefined ? PASS : ["warned", words, undefined, undefined];
+    expect(judged({ ...needs, byName: "by its name" }, { command })).toEqual(said);
+  });
+
+  it.each<[string, object, string]>([
+    [
+      "as large as the machine, known by its name",
+      { weightsGiB: 10, byName: "by its name" },
+      "its weights take at least 10.00 GiB once loaded (by its name), but ",
+    ],
+    [
+      "larger than the machine, known by its name",
+      { weightsGiB: 10.1, byName: "by its name" },
+      "its weights take at least 10.10 GiB (by its name), and the machine has 10: ",
+    ],
+    [
+      "larger than the machine, known for certain",
+      { weightsGiB: 11 },
+      "its weights take 11.00 GiB once loaded, but ",
+    ],
+  ])("is refused with weights %s", (_, needs, words) => {
+    expect(judged({ ...needs, outsideGiB: 10 })).toEqual([
+      "refused",
+      expect.stringContaining(`b can't start: ${words}`),
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it("isn't judged where neither its model nor its size is known", () => {
+    const server = { name: "b", image: IMAGE, command: [UNKNOWN_TEXT] };
+    const memory = { largestUtilization: { b: {} }, starts: { b: { unweighed: true } } };
+    const machine = declared(TYPE.machine, "dgx", { totalGiB: 10, servers: [server], memory });
+    expect(verdictsOf("server-starts", [machine])).toMatchObject([
+      {
+        verdict: "warned",
+        message:
+          "Whether b can start isn't judged: nobody could weigh its model: write `model.weightsGB`.",
+      },
+    ]);
+  });
+
   it("is judged by its weights, though its adapters stay in the host's memory", () => {
     const command = ["--max-loras", "1", "--max-cpu-loras", "2"];
     const [verdict] = judged({ weightsGiB: 6, outsideGiB: 6 }, { command });
