@@ -40,7 +40,7 @@ describe("tool-calling", () => {
       `warned: b has --tool-call-parser hermes, but the family of ${model} is read by qwen3_coder: its tool calls would come as text. Write \`tools.parser: qwen3_coder\` (\`--tool-call-parser qwen3_coder\`).`,
     ]);
     expect(said(RULE, [serving("openai/gpt-oss-20b", "--reasoning-parser", "qwen3")])).toEqual([
-      expect.stringContaining("Write `reasoningParser: openai_gptoss`"),
+      "warned: b has --reasoning-parser qwen3, but the family of openai/gpt-oss-20b is read by openai_gptoss: what it thinks would come as its answer, or its answer as thought. Write `reasoningParser: openai_gptoss` (`--reasoning-parser openai_gptoss`).",
     ]);
   });
 
@@ -101,16 +101,25 @@ describe("tool-calling", () => {
     expect(said(RULE, [server(), clients({ model: { id: "m" } })])).toEqual([]);
   });
 
-  it.each([
-    [["m"], "parser"],
-    [["m", "--tool-call-parser", "hermes"], "autoChoice"],
-  ])("names the setting that is missing: %j", (command, setting) => {
+  const TOOLS = "--enable-auto-tool-choice --tool-call-parser openai";
+  it.each<[string[], string, string | boolean | undefined]>([
+    [["m"], "tools.parser", undefined],
+    [["m", "--tool-call-parser", "hermes"], "tools.autoChoice", true],
+    [
+      `openai/gpt-oss-20b ${TOOLS} --reasoning-parser qwen3`.split(" "),
+      "reasoningParser",
+      "openai_gptoss",
+    ],
+  ])("names the setting that mends it, and its value: %j", (command, setting, value) => {
     const labels = [
       { label: LABEL.machine, value: "dgx" },
       { label: LABEL.server, value: "b" },
     ];
-    expect(verdictsOf(RULE, [server({ command, labels }), clients()])).toMatchObject([
-      { path: `machines.dgx.inferenceServers.b.tools.${setting}` },
+    const [found, ...others] = verdictsOf(RULE, [server({ command, labels }), clients()]);
+    expect([found?.path, found?.value, others]).toEqual([
+      `machines.dgx.inferenceServers.b.${setting}`,
+      value,
+      [],
     ]);
   });
 });
