@@ -11,8 +11,16 @@ const machine = (memory: Record<string, unknown>) => ({
 });
 
 it("a server's largest shares come with the figures of its start that are known", () => {
-  const largestUtilization = { b: { bySum: 0.4, byAggregate: 0.5, keepingFloor: 0.3 }, c: {} };
-  const starts = { b: { leastUtilization: 0.2, sureUtilization: UNKNOWN, windowGiB: "2" } };
+  const largestUtilization = {
+    b: { bySum: 0.4, byAggregate: 0.5, keepingFloor: 0.3 },
+    c: {},
+    d: {},
+  };
+  const starts = {
+    b: { leastUtilization: 0.2, sureUtilization: UNKNOWN, windowGiB: "2", modelWindow: true },
+    c: { byName: UNKNOWN, unweighed: UNKNOWN },
+    d: { byName: "70B", unweighed: true },
+  };
   expect(largestShares(machine({ largestUtilization, starts }))).toEqual([
     {
       name: "b",
@@ -22,6 +30,12 @@ it("a server's largest shares come with the figures of its start that are known"
       needs: { leastUtilization: 0.2 },
     },
     { name: "c", bySum: Number.NaN, byAggregate: Number.NaN, needs: {} },
+    {
+      name: "d",
+      bySum: Number.NaN,
+      byAggregate: Number.NaN,
+      needs: { byName: "70B", unweighed: true },
+    },
   ]);
   expect(largestShares(undefined)).toEqual([]);
 });
