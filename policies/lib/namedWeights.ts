@@ -31,8 +31,9 @@ const LARGEST_GIB = Math.max(
 
 function findings(container: DeclaredResource, server: ServerArguments, totalGiB: number) {
   const { model, options } = server;
-  const named = isText(model) ? namedWeights(model) : undefined;
-  if (!isText(model) || named === undefined || options.has("hf-overrides")) return [];
+  if (!isText(model) || options.has("hf-overrides")) return [];
+  const named = namedWeights(model);
+  if (named === undefined) return [];
   const ranks = RANKS.reduce((all, option) => all * (Number(options.get(option)?.[0]) || 1), 1);
   const [quantization] = options.get("quantization") ?? [];
   const { gib, source } = ofRank(named, { id: model, quantization, ranks });
