@@ -102,7 +102,7 @@ describe("the paths at which files appear in a container", () => {
     ["another container's", { volumes: [{ fromContainer: "x" }] }, [SOME_WORDS]],
     ["a list that is not known", { mounts: UNKNOWN }, [SOME_WORDS]],
     ["a path that is not known", { volumes: [{ containerPath: UNKNOWN }] }, [UNKNOWN]],
-  ])("%s", (_, props, places) => expect(launchOf(props).places).toEqual(places));
+  ])("%s", (_, props, places) => expect(launchOf({ ...props }).places).toEqual(places));
 
   it("beside its working directory", () => {
     expect(launchOf({ workingDir: "/w" }).workingDir).toBe("/w");
