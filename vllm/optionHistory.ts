@@ -1,24 +1,12 @@
+import { optionTable } from "./argv/serverArguments";
 import { type EngineData, engineData, engineVersions } from "./engineData";
 import { byVersion } from "./versionFolder";
 
-/** Every spelling of a version's options, without dashes in front of the long ones. */
-export const spellingsOf = ({
-  values,
-  lists,
-  switches,
-  aliases,
-}: EngineData): readonly string[] => [
-  ...values,
-  ...lists,
-  ...Object.entries(switches).flatMap(([name, off]) => [name, ...off]),
-  ...Object.keys(aliases).map((each) => each.replace(/^--/, "")),
-];
-
-/** The versions of the data, oldest first, that have an option in this spelling. */
+/** The versions of the data, oldest first, that have an option in this spelling, without its dashes. */
 export const versionsWithOption = (spelling: string): readonly string[] =>
   engineVersions().filter((version) => {
     const data = engineData(version);
-    return data !== undefined && spellingsOf(data).includes(spelling);
+    return data !== undefined && optionTable(data).long.has(spelling);
   });
 
 /** The data of a release, or of the newest before it that there is data of. */

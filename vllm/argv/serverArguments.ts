@@ -194,7 +194,7 @@ export const isKnownOption = (name: string): boolean =>
 const tables = new WeakMap<EngineData, OptionTable>();
 
 /** The options that an argv is read by. */
-function optionTable(data: EngineData): OptionTable {
+export function optionTable(data: EngineData): OptionTable {
   const made = tables.get(data) ?? tableOf(data);
   tables.set(data, made);
   return made;

@@ -2,18 +2,14 @@ import { releaseName, taggedVersion, vllmOf } from "../../../components/supply";
 import { mayBeQuoted, slipOf } from "../../../faults/quoting";
 import { holdsSecret } from "../../../faults/secrets";
 import { imageReference } from "../../../machines/docker/imageReference";
+import { optionTable } from "../../../vllm/argv/serverArguments";
 import {
   type EngineData,
   engineData,
   engineVersions,
   newestEngineData,
 } from "../../../vllm/engineData";
-import {
-  engineDataUpTo,
-  spellingsOf,
-  versionsInWords,
-  versionsWithOption,
-} from "../../../vllm/optionHistory";
+import { engineDataUpTo, versionsInWords, versionsWithOption } from "../../../vllm/optionHistory";
 import { redact } from "../../programs/redact";
 import { startSign } from "../../sees/log/sign";
 import { APPLY, type Row, type Told } from "../rule";
@@ -182,21 +178,27 @@ function flagLeft({ flag: given, values }: FlagWords, engine: Engine): Leftover 
   const name = bare.toLowerCase().replaceAll("_", "-");
   const isNamed = /^[\w-]{1,60}$/.test(bare) && !holdsSecret(written);
   const flag = isNamed ? `\`${written}\`` : "an option";
-  const spellings = spellingsOf(data);
+  const { long, short } = optionTable(data);
   const isShort = /^-[^-]/.test(written);
   const versions = isShort ? [] : versionsWithOption(name);
-  const isHere = isShort ? Object.hasOwn(data.aliases, written) : spellings.includes(name);
+  const isHere = isShort ? short.has(written) : long.has(name);
   const isSure = release !== undefined || isShort || versions.length === engineVersions().length;
   if (isHere && isSure) return formWrong({ flag: written, values }, engine, name);
   if (versions.length > 0) return otherVersions({ flag, values }, versions, name, engine);
-  const near = spellings.includes(name) ? name : slipOf(name, spellings);
+  const near = short.has(`-${name}`) ? `-${name}` : nearLong(name, [...long.keys()]);
   if (near !== undefined)
-    return { why: `${flag} is misspelt`, instead: [`Write \`--${near}\` for ${flag}.`] };
+    return { why: `${flag} is misspelt`, instead: [`Write \`${near}\` for ${flag}.`] };
   const [first, last] = [engineVersions()[0], engineVersions().at(-1)];
   return {
     why: `${flag} is unknown: no vLLM from ${first} to ${last} has it`,
     instead: [`Take ${flag} out.`],
   };
+}
+
+/** The option that a name means, in its long spelling. */
+function nearLong(name: string, known: readonly string[]): string | undefined {
+  const near = known.includes(name) ? name : slipOf(name, known);
+  return near && `--${near}`;
 }
 
 /** An option that other versions have. */
@@ -207,7 +209,7 @@ function otherVersions(
   { data, release }: Engine,
 ): Leftover {
   const off = name.replace(/^disable-/, "no-enable-");
-  const older = off !== name && spellingsOf(data).includes(off);
+  const older = off !== name && optionTable(data).long.has(off);
   const oneWord =
     release === undefined && values.length > 0 ? ", or came with its value as one word" : "";
   return {

@@ -54,6 +54,12 @@ describe("argparse's leftovers", () => {
       "Leave the shell out, or make it the entrypoint (`docker run --entrypoint bash IMAGE -c '...'`, `entrypoint:` in compose).",
     ],
     [
+      "a short name with two dashes",
+      [`vllm: ${REFUSED} --tp 2`],
+      "`--tp` is misspelt",
+      "Write `-tp` for `--tp`.",
+    ],
+    [
       "a misspelt flag",
       [`vllm: ${REFUSED} --max_model_length 4096`],
       "`--max_model_length` is misspelt",
