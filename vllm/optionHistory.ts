@@ -1,6 +1,6 @@
+import { lte } from "@renovatebot/pep440";
 import { optionTable } from "./argv/serverArguments";
-import { type EngineData, engineData, engineVersions } from "./engineData";
-import { byVersion } from "./versionFolder";
+import { engineData, engineVersions } from "./engineData";
 
 /** The versions of the data, oldest first, that have an option in this spelling, without its dashes. */
 export const versionsWithOption = (spelling: string): readonly string[] =>
@@ -9,11 +9,9 @@ export const versionsWithOption = (spelling: string): readonly string[] =>
     return data !== undefined && optionTable(data).long.has(spelling);
   });
 
-/** The data of a release, or of the newest before it that there is data of. */
-export function engineDataUpTo(release: string): EngineData | undefined {
-  const before = engineVersions().filter((each) => byVersion(each, release) <= 0);
-  return engineData(before.at(-1) ?? "");
-}
+/** The newest version of the data that isn't newer than a release; `undefined` for an older one. */
+export const engineVersionUpTo = (release: string): string | undefined =>
+  engineVersions().findLast((each) => lte(each, release));
 
 /** What versions have an option, in words: `0.29.0 and newer`, `0.23.0 to 0.27.1`. */
 export function versionsInWords(versions: readonly string[]): string {

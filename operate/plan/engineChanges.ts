@@ -1,4 +1,4 @@
-import { eq, lte } from "@renovatebot/pep440";
+import { eq } from "@renovatebot/pep440";
 import { declaredResources } from "../../components/machine";
 import type { MachinePlan } from "../../components/plan";
 import { TYPE } from "../../components/planned";
@@ -10,6 +10,7 @@ import { serversIn } from "../../policies/lib/inferenceServer";
 import { engineFaults } from "../../policies/rules/engineNames";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { type EngineData, engineVersions } from "../../vllm/engineData";
+import { engineVersionUpTo } from "../../vllm/optionHistory";
 import type { Section } from "./changeReport";
 import { type DefaultChanges, defaultChanges, defaultLines } from "./defaultChanges";
 
@@ -96,8 +97,7 @@ export const engineSections = (changes: readonly ServerEngineChanges[]): Section
 export function engineChanges(before: Launched, after: Launched): EngineChanges {
   const { version } = after;
   const { data, exact } = engineDataFor(after.container.props.image, version);
-  const nearest =
-    engineVersions().findLast((each) => lte(each, version)) ?? engineVersions()[0] ?? data.version;
+  const nearest = engineVersionUpTo(version) ?? engineVersions()[0] ?? data.version;
   if (!eq(data.version, version))
     return { version, known: "none", nearest, gone: [], defaults: null };
   const { data: old } = engineDataFor(before.container.props.image, before.version);

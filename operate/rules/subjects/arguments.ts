@@ -9,7 +9,11 @@ import {
   engineVersions,
   newestEngineData,
 } from "../../../vllm/engineData";
-import { engineDataUpTo, versionsInWords, versionsWithOption } from "../../../vllm/optionHistory";
+import {
+  engineVersionUpTo,
+  versionsInWords,
+  versionsWithOption,
+} from "../../../vllm/optionHistory";
 import { redact } from "../../programs/redact";
 import { startSign } from "../../sees/log/sign";
 import { APPLY, type Row, type Told } from "../rule";
@@ -87,7 +91,7 @@ function engineOf({ hit: { log }, server: { settings }, picture }: Told): Engine
     (reference && taggedVersion("vllm", reference));
   const release = version && /^\d+(?:\.\d+)*/.exec(releaseName(version) ?? "")?.[0];
   if (!release) return { data: newestEngineData() };
-  const data = engineDataUpTo(release);
+  const data = engineData(engineVersionUpTo(release) ?? "");
   const [first = ""] = engineVersions();
   return data === undefined
     ? { data: engineData(first) ?? newestEngineData(), release, isOlder: true }
