@@ -7,7 +7,7 @@ import { todaysWords } from "../earlierWords";
 import { ONTO_PATH } from "../packages/pin";
 import { knownNames } from "../stack/named";
 import { readStack } from "../stack/readStack";
-import { isInProject, projectOrProgram, stackNames, stackPath } from "../stack/stackFile";
+import { projectOrProgram, stackPath, stacksHere } from "../stack/stackFile";
 
 export function completionCommand(): Command {
   return command({
@@ -104,15 +104,14 @@ const plain = (words: readonly string[]): Candidate[] => words.map((word) => [wo
 
 /** Names that stand for an argument or an option, by its own name; none where there is no list. */
 function known(of = ""): readonly string[] {
-  // Without a project there is no stack; one that can't be planned has no names.
-  const stacks = () => (isInProject() ? stackNames() : []);
+  // A stack that can't be planned has no names.
   const plans = () =>
-    stacks().flatMap((stack) => attempt(() => readStack(stackPath({ stack })).plan) ?? []);
+    stacksHere().flatMap((stack) => attempt(() => readStack(stackPath({ stack })).plan) ?? []);
   const machines = () => plans().flatMap((plan) => plan.machines);
   const servers = () =>
     machines().flatMap(({ inferenceServers }) => inferenceServers.map(({ key }) => key));
   const lists = new Map<string, () => readonly string[]>([
-    ["--stack", stacks],
+    ["--stack", stacksHere],
     ["--machine", () => machines().map(({ name }) => name)],
     ["--server", servers],
     ["server", servers],

@@ -30,13 +30,12 @@ import { isSample } from "../stack/sample";
 import {
   askedStack,
   impliedStack,
-  isInProject,
   machineOption,
   type StackFileOptions,
   stackFile,
   stackFileOptions,
-  stackNames,
   stackPath,
+  stacksHere,
 } from "../stack/stackFile";
 
 interface DoctorOptions extends StackFileOptions, GivenFiles {
@@ -206,7 +205,7 @@ function whyNoStack(options: DoctorOptions): string | undefined {
   const { file, machine, server } = options;
   if ([file, askedStack(options), machine, server].some((each) => each !== undefined))
     return undefined;
-  const names = isInProject() ? stackNames() : [];
+  const names = stacksHere();
   const stack = names.length === 0 ? undefined : impliedStack();
   if (names.length > 1 && stack === undefined)
     return `Which stack file belongs to the log isn't clear (${names.join(", ")}): name it with --stack. Until then ${judgedBy(options)}.`;

@@ -10,7 +10,7 @@ import { FaultyInput, orInputFault } from "../../faults/fault";
 import { whyNoServer } from "../../machines/devices/devices";
 import { homeOn, onMachine } from "../../machines/home";
 import { cacheOn } from "../../machines/hubCache";
-import { bareSeat, hasStackFile } from "../fit/bareSeat";
+import { bareSeat } from "../fit/bareSeat";
 import { addModel } from "../models/addModel";
 import { type Fit, fitModel } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
@@ -28,6 +28,7 @@ import {
   type StackFileOptions,
   stackFile,
   stackFileOptions,
+  stacksHere,
 } from "../stack/stackFile";
 import { forStack, givenOptions } from "../stack/typed";
 import { writeStackFile } from "../stackEdit/writeStackFile";
@@ -72,7 +73,7 @@ nothing else, or that of --machine, as for \`serving fit\`. Exit code: 0, or 2 f
         "",
         ...(never === undefined ? [...modelTable(rows, terminalWidth(process.stdout)), ""] : []),
         ...(never === undefined ? [`${servedText(rows, seat)}${ORDER}`, ""] : []),
-        never ?? `Next: serving models show MODEL${given}, then ${nextOf(given)}`,
+        never ?? `Next: serving models show MODEL${given}, then ${nextOf(options)}`,
       ];
       const result = { machine: seat.machine, server: seat.server, models: rows.map(rowResult) };
       return { result, text: text.join("\n") };
@@ -242,17 +243,19 @@ function placed(options: Options, wanted?: string) {
 
 /** The seat that a model is shown in: of the stack file, or without one of a bare machine. */
 function seatShown(options: Options): Seat {
-  const { file, machine } = options;
-  if (file !== undefined || askedStack(options) !== undefined || hasStackFile())
-    return placed(options).seat;
-  const { seat, told } = bareSeat(machine);
+  if (hasStack(options)) return placed(options).seat;
+  const { seat, told } = bareSeat(options.machine);
   say(told);
   return seat;
 }
 
+/** Whether somebody named a stack file, or there is one that a command without its name could mean. */
+const hasStack = (options: Options): boolean =>
+  options.file !== undefined || askedStack(options) !== undefined || stacksHere().length > 0;
+
 /** What comes behind the list: without a stack file that is written first. */
-const nextOf = (given: string): string =>
-  `${hasStackFile() || given.includes("--file") ? "" : "serving init and "}serving models use MODEL${given} --write`;
+const nextOf = (options: Options): string =>
+  `${hasStack(options) ? "" : "serving init and "}serving models use MODEL${seatGiven(options)} --write`;
 
 /** The options of a seat as they were given, to be put behind another command. */
 const seatGiven = (options: Options): string =>

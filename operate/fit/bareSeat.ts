@@ -1,10 +1,7 @@
 import { draft } from "../init/draft";
 import type { Seat } from "../models/seat";
-import { isInProject, projectOrProgram, stackNames } from "../stack/stackFile";
+import { projectOrProgram } from "../stack/stackFile";
 import { factsOfMachine } from "./machines";
-
-/** Whether there is a stack file that a command without its name could mean. */
-export const hasStackFile = (): boolean => isInProject() && stackNames().length > 0;
 
 /**
  * The seat of a model on a machine that runs nothing else: what a stack file of `serving init` would

@@ -143,6 +143,9 @@ export function projectFolder(): string {
 /** Whether this folder, or one above it, is a project of ours. */
 export const isInProject = (): boolean => projectFound() !== undefined;
 
+/** The stacks of the project that this folder is in; none where it is in no project. */
+export const stacksHere = (): string[] => (isInProject() ? stackNames() : []);
+
 /** Where models and levels of the operator's are read: without a project there are none but ours. */
 export const projectOrProgram = (): string => projectFound() ?? PROGRAM_FOLDER;
 
