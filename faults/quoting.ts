@@ -25,6 +25,9 @@ export const mayBeQuoted = (text: string): boolean =>
 export const isSlip = (text: string, meant: string | undefined): boolean =>
   meant !== undefined && /^[\w .-]+$/.test(text) && !looksLikeAKey(text);
 
+/** A clause as a sentence begins. */
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** A number of things: `1 minute`, `2 minutes`. */
 export const counted = (number: number, one: string, several = `${one}s`): string =>
   `${number} ${number === 1 ? one : several}`;

@@ -13,7 +13,7 @@ import { SIMPLE_SERVER } from "../../components/fields";
 import { startVerdictOf } from "../../components/memory";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
 import { type PlannedContainer, type PlannedFile, unweighedText } from "../../components/planned";
-import { counted } from "../../faults/quoting";
+import { capital, counted } from "../../faults/quoting";
 import type { Judged } from "../../policies/judge";
 import { rules } from "../../policies/rules";
 import { type Named, namedOn, ON_DEMAND } from "../stack/named";
@@ -308,8 +308,6 @@ function unjudged(machines: readonly MachinePlan[]): string {
   const said = [...new Set(models)].map((model) => ` ${capital(unweighedText(model))}`);
   return said.join("");
 }
-
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 const NOT_JUDGED = "Nothing is refused, but a start is not judged.";
 

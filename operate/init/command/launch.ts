@@ -64,6 +64,12 @@ export const LINE_GOES_ON = "A line that goes on ends with a backslash and nothi
 
 const PLACEHOLDER = /(?:^|\s)\{\w+\}/;
 
+/** Refuses several starts: of a text one server is made. */
+export function refuseSeveral(launches: readonly Launch[]): void {
+  if (launches.length > 1)
+    refuseCommand(`It starts ${launches.length} servers: give the command of one.`);
+}
+
 /** Said of a text that is nothing else either. */
 export const NO_VLLM =
   "No start of vLLM was found in it. Expected `vllm serve MODEL ...`, `docker run ... IMAGE ...` with an image of vLLM, or a recipe with `command:`.";
@@ -92,7 +98,7 @@ function withoutFront(command: readonly string[], exported: Map<string, string>)
 }
 
 /** What a simple command starts: one server, or nothing that is of interest here. */
-export function launchOf(
+function launchOf(
   words: readonly string[],
   variables: ReadonlyMap<string, string> = new Map(),
 ): readonly Launch[] {
@@ -132,6 +138,15 @@ export function startsVllm(words: readonly string[]): boolean {
   const { servers, unreadable } = serverInvocations(command, new Map());
   if (servers.length + unreadable.length > 0) return true;
   return run !== undefined && startsByItself(run) && engineNamed(run.image ?? "") === undefined;
+}
+
+/** The start of a simple command of which `startsVllm` is true. Refuses what can't be read. */
+export function theLaunch(
+  words: readonly string[],
+  variables?: ReadonlyMap<string, string>,
+): Launch {
+  const [launch] = launchOf(words, variables);
+  return launch ?? refuseCommand(NO_VLLM);
 }
 
 /** The command that a container runs. */

@@ -1,31 +1,63 @@
 import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
 import { isSecretName } from "../../../faults/secrets";
-import { launchOf, startsVllm } from "../command/launch";
+import { startsVllm, theLaunch } from "../command/launch";
 import { type LeftOut, refuseCommand } from "../command/words";
 import { companion } from "./companions";
-import { dockerRunOf, envOption, plainWords, scalarText, scalarTexts } from "./container";
-import type { FileServer, PublishedKind } from "./kind";
+import {
+  dockerRunOf,
+  envOption,
+  plainWords,
+  scalarText,
+  scalarTexts,
+  variableIn,
+} from "./container";
+import { type FilePart, type PublishedKind, readOf } from "./kind";
 import type { Source } from "./source";
 import { dotEnv, type Lookup, substituted } from "./substitute";
 
 /** Options of `docker run` with a value, by the key of a service that says the same. */
 const OPTIONS: Readonly<Record<string, string>> = {
-  ...{ container_name: "name", restart: "restart", ipc: "ipc", runtime: "runtime", gpus: "gpus" },
-  ...{ shm_size: "shm-size", user: "user", platform: "platform", network_mode: "network" },
-  ...{ hostname: "hostname", working_dir: "workdir", mem_limit: "memory", pull_policy: "pull" },
-  ...{ stop_grace_period: "stop-timeout", volumes: "volume", extra_hosts: "add-host" },
-  ...{ devices: "device", cap_add: "cap-add", security_opt: "security-opt", labels: "label" },
+  container_name: "name",
+  restart: "restart",
+  ipc: "ipc",
+  runtime: "runtime",
+  gpus: "gpus",
+  shm_size: "shm-size",
+  user: "user",
+  platform: "platform",
+  network_mode: "network",
+  hostname: "hostname",
+  working_dir: "workdir",
+  mem_limit: "memory",
+  pull_policy: "pull",
+  stop_grace_period: "stop-timeout",
+  volumes: "volume",
+  extra_hosts: "add-host",
+  devices: "device",
+  cap_add: "cap-add",
+  security_opt: "security-opt",
+  labels: "label",
 };
 
 /** Switches of `docker run`, by the key of a service. */
 const SWITCHES: Readonly<Record<string, string>> = {
-  ...{ privileged: "privileged", tty: "tty", stdin_open: "interactive", init: "init" },
-  ...{ read_only: "read-only" },
+  privileged: "privileged",
+  tty: "tty",
+  stdin_open: "interactive",
+  init: "init",
+  read_only: "read-only",
 };
 
 /** Keys that are read otherwise. */
 const READ = new Set([
-  ...["image", "command", "entrypoint", "environment", "env_file", "ports", "deploy", "ulimits"],
+  "image",
+  "command",
+  "entrypoint",
+  "environment",
+  "env_file",
+  "ports",
+  "deploy",
+  "ulimits",
   ...["healthcheck", "extends"],
 ]);
 
@@ -49,11 +81,10 @@ export const compose: PublishedKind = {
     const found = services.map(([name, service]) =>
       serviceOf(name, substitutedIn(extended(objectOr(service), file), lookup), source),
     );
-    return {
-      servers: found.flatMap(({ server }) => server ?? []),
-      leftOut: found.flatMap(({ other }) => other ?? []),
-      none: "No service of it runs vLLM. Give one with an image of vLLM, or with `vllm serve MODEL` as its command.",
-    };
+    return readOf(
+      found,
+      "No service of it runs vLLM. Give one with an image of vLLM, or with `vllm serve MODEL` as its command.",
+    );
   },
 };
 
@@ -85,11 +116,7 @@ function substitutedIn(service: JsonObject, lookup: Lookup): JsonObject {
 }
 
 /** A service as a server, or as something else that is named. */
-function serviceOf(
-  name: string,
-  service: JsonObject,
-  source: Source,
-): { server?: FileServer; other?: LeftOut } {
+function serviceOf(name: string, service: JsonObject, source: Source): FilePart {
   const image = textOr(service.image);
   const words = runOf(service, source);
   if (!startsVllm(words)) return { other: companion(`the service \`${name}\``, image) };
@@ -97,8 +124,8 @@ function serviceOf(
     server: {
       name: `the service \`${name}\``,
       launch() {
-        const [launch] = launchOf(words);
-        if (image === "" || launch === undefined) refuseCommand(noImage(name));
+        const launch = theLaunch(words);
+        if (image === "") refuseCommand(noImage(name));
         return { ...launch, leftOut: [...launch.leftOut, ...unread(service)] };
       },
     },
@@ -162,8 +189,7 @@ function variablesOf({ environment, env_file: files }: JsonObject, { beside }: S
   for (const file of listOf([files].flat(), ({ path }) => scalarText(path) ?? ""))
     for (const [name, value] of dotEnv(beside(file) ?? "")) found.set(name, value);
   for (const item of scalarTexts(environment)) {
-    const [name = "", value] = item.split(/=([\s\S]*)/);
-    found.set(name, value);
+    found.set(...variableIn(item));
   }
   for (const [name, value] of Object.entries(objectOr(environment)))
     found.set(name, scalarText(value));

@@ -36,6 +36,12 @@ export function envOption(name: string, value: string | undefined) {
   return ["env", hidden === undefined ? name : `${name}=${hidden}`] as const;
 }
 
+/** `NAME=value` in two; without a value where there is no sign. */
+export function variableIn(text: string): readonly [name: string, value: string | undefined] {
+  const [name = "", value] = text.split(/=([\s\S]*)/);
+  return [name, value];
+}
+
 /** A variable of which a file says only that the machine has it elsewhere. */
 export const elsewhere = (name: string): string => standIn(`$${name}`);
 

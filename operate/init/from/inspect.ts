@@ -1,8 +1,8 @@
 import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
-import { launchOf, startsVllm } from "../command/launch";
+import { startsVllm, theLaunch } from "../command/launch";
 import { companion } from "./companions";
-import { dockerRunOf, envOption, scalarText, scalarTexts } from "./container";
-import type { FileServer, PublishedKind } from "./kind";
+import { dockerRunOf, envOption, scalarText, scalarTexts, variableIn } from "./container";
+import { type FilePart, type PublishedKind, readOf } from "./kind";
 
 /** Variables that images of vLLM and CUDA set themselves. */
 const OF_IMAGE =
@@ -15,7 +15,7 @@ export const dockerInspect: PublishedKind = {
     const containers = source
       .documents()
       .flatMap((each) => (isRecord(each.Config) ? [each] : objectsIn(each.items)));
-    const found = containers.map((container) => {
+    const found = containers.map((container): FilePart => {
       const words = runOf(container);
       const name = `the container \`${nameOf(container)}\``;
       const image = textOr(objectOr(container.Config).Image);
@@ -23,11 +23,10 @@ export const dockerInspect: PublishedKind = {
         ? { server: { name, launch: () => launched(words) } }
         : { other: companion(name, image) };
     });
-    return {
-      servers: found.flatMap(({ server }): FileServer[] => (server === undefined ? [] : [server])),
-      leftOut: found.flatMap(({ other }) => other ?? []),
-      none: "Its container runs no vLLM: inspect the one that does (`docker ps` lists them).",
-    };
+    return readOf(
+      found,
+      "Its container runs no vLLM: inspect the one that does (`docker ps` lists them).",
+    );
   },
 };
 
@@ -38,18 +37,15 @@ function runOf(container: JsonObject): readonly string[] {
   const { Image: image, Cmd: cmd, Entrypoint: entrypoint, Env: env } = objectOr(container.Config);
   const host = objectOr(container.HostConfig);
   const { Name: restart } = objectOr(host.RestartPolicy);
-  const variables = scalarTexts(env).map((each) => each.split(/=([\s\S]*)/));
-  const given = [
-    ...[
-      ["name", nameOf(container)],
-      ["restart", restart],
-      ["ipc", host.IpcMode],
-      ["runtime", host.Runtime],
-    ],
-    ["network", host.NetworkMode],
-  ].flatMap(([name, value]) => {
+  const given = Object.entries({
+    name: nameOf(container),
+    restart,
+    ipc: host.IpcMode,
+    runtime: host.Runtime,
+    network: host.NetworkMode,
+  }).flatMap(([name, value]) => {
     const text = scalarText(value) ?? "";
-    return text === "" || USUAL.has(text) ? [] : [[String(name), text] as const];
+    return text === "" || USUAL.has(text) ? [] : [[name, text] as const];
   });
   return dockerRunOf({
     image: textOr(image),
@@ -67,9 +63,9 @@ function runOf(container: JsonObject): readonly string[] {
       ),
       ...scalarTexts(host.Binds).map((bind) => ["volume", bind] as const),
       ...portsOf(host.PortBindings),
-      ...variables.flatMap(([name = "", value]) =>
-        OF_IMAGE.test(name) ? [] : [envOption(name, value)],
-      ),
+      ...scalarTexts(env)
+        .map(variableIn)
+        .flatMap(([name, value]) => (OF_IMAGE.test(name) ? [] : [envOption(name, value)])),
     ],
   });
 }
@@ -87,9 +83,9 @@ function portsOf(bindings: unknown) {
 }
 
 function launched(words: readonly string[]) {
-  const [launch] = launchOf(words);
-  if (launch?.container === undefined) throw new Error("a container that runs vLLM starts it");
+  const { container, ...launch } = theLaunch(words);
+  if (container === undefined) throw new Error("`docker run` makes a container");
   // Docker names the image's own entrypoint too.
-  const leftOut = launch.container.leftOut.filter(({ what }) => !what.startsWith("--entrypoint"));
-  return { ...launch, container: { ...launch.container, leftOut } };
+  const leftOut = container.leftOut.filter(({ what }) => !what.startsWith("--entrypoint"));
+  return { ...launch, container: { ...container, leftOut } };
 }

@@ -25,6 +25,26 @@ export interface FileRead {
   readonly told?: readonly string[];
 }
 
+/** A part of a file: a server, or something else that is named. */
+export type FilePart = { readonly server: FileServer } | { readonly other: LeftOut };
+
+/** A file by its parts; `none` is said where none of them is a server. */
+export const readOf = (parts: readonly FilePart[], none: string): FileRead => ({
+  servers: parts.flatMap((part) => ("server" in part ? [part.server] : [])),
+  leftOut: parts.flatMap((part) => ("other" in part ? [part.other] : [])),
+  none,
+});
+
+/** Says of each key that a map has, and that has no place in a stack file, why. */
+export const withoutPlace = (
+  why: Readonly<Record<string, string>>,
+  has: (key: string) => boolean,
+  named: (key: string) => string,
+): LeftOut[] =>
+  Object.entries(why).flatMap(([key, reason]) =>
+    has(key) ? [{ what: named(key), why: reason }] : [],
+  );
+
 /** One server of a file. */
 export interface FileServer {
   /** What the file calls it: "the service `vllm`". */

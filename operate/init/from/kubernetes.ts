@@ -1,9 +1,9 @@
 import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
-import { launchOf, startsVllm } from "../command/launch";
+import { startsVllm, theLaunch } from "../command/launch";
 import type { LeftOut } from "../command/words";
 import { companion } from "./companions";
 import { dockerRunOf, elsewhere, envOption, scalarText, scalarTexts } from "./container";
-import type { FileServer, PublishedKind } from "./kind";
+import { type FilePart, type PublishedKind, readOf, withoutPlace } from "./kind";
 
 export const kubernetes: PublishedKind = {
   kind: "a Kubernetes manifest",
@@ -13,18 +13,17 @@ export const kubernetes: PublishedKind = {
     if (isTemplate) return { servers: [], none: TEMPLATE };
     const resources = source.documents().flatMap((each) => [each, ...objectsIn(each.items)]);
     const containers = resources.flatMap((resource) => containersOf(resource));
-    const found = containers.map(({ where, container, pod }) => {
+    const found = containers.map(({ where, container, pod }): FilePart => {
       const words = runOf(container, pod);
       const name = `the container \`${textOr(container.name)}\` of ${where}`;
       return startsVllm(words)
         ? { server: { name, launch: () => launchIn(words, container, pod) } }
         : { other: companion(name, textOr(container.image)) };
     });
-    return {
-      servers: found.flatMap(({ server }): FileServer[] => (server === undefined ? [] : [server])),
-      leftOut: found.flatMap(({ other }) => other ?? []),
-      none: `None of its containers runs vLLM${kindsText(resources)}. Give the manifest whose container has an image of vLLM, or \`vllm serve MODEL\` as its command.`,
-    };
+    return readOf(
+      found,
+      `None of its containers runs vLLM${kindsText(resources)}. Give the manifest whose container has an image of vLLM, or \`vllm serve MODEL\` as its command.`,
+    );
   },
 };
 
@@ -113,8 +112,7 @@ function volumesOf({ volumeMounts }: JsonObject, { volumes }: JsonObject) {
 }
 
 function launchIn(words: readonly string[], container: JsonObject, pod: JsonObject) {
-  const [launch] = launchOf(words);
-  if (launch === undefined) throw new Error("a container that runs vLLM starts it");
+  const launch = theLaunch(words);
   return { ...launch, leftOut: [...launch.leftOut, ...unread(container, pod)] };
 }
 
@@ -142,7 +140,9 @@ function unread(container: JsonObject, { initContainers, volumes }: JsonObject):
     initContainers,
     volumeMounts: mounts.length === 0 ? undefined : mounts,
   };
-  return Object.entries(WHY).flatMap(([key, why]) =>
-    asked[key] === undefined ? [] : [{ what: `the container's \`${key}\``, why }],
+  return withoutPlace(
+    WHY,
+    (key) => asked[key] !== undefined,
+    (key) => `the container's \`${key}\``,
   );
 }

@@ -1,10 +1,10 @@
 import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
 import { assigned } from "../command/assignments";
-import { launchOf, startsVllm } from "../command/launch";
+import { startsVllm, theLaunch } from "../command/launch";
 import { asWritten, type LeftOut, refuseCommand, standIn } from "../command/words";
 import { companion } from "./companions";
 import { plainWords, scalarText, scalarTexts } from "./container";
-import type { FileServer, PublishedKind } from "./kind";
+import { type FilePart, type FileServer, type PublishedKind, readOf, withoutPlace } from "./kind";
 
 /** The first port that llama-swap gives a model (its README, `startPort`). */
 const FIRST_PORT = 5800;
@@ -22,13 +22,12 @@ export const llamaSwap: PublishedKind = {
         MODEL_ID: name,
       }),
     );
-    const servers = found.flatMap(({ server }) => server ?? []);
-    if (servers.length > 1) refuseCommand(severalText(servers));
-    return {
-      servers,
-      leftOut: found.flatMap(({ other }) => other ?? []),
-      none: "None of its `cmd` starts vLLM. GGUF models belong in `simpleServer` (Ollama); a vLLM with `start: onRequest` is started and stopped as llama-swap does it.",
-    };
+    const read = readOf(
+      found,
+      "None of its `cmd` starts vLLM. GGUF models belong in `simpleServer` (Ollama); a vLLM with `start: onRequest` is started and stopped as llama-swap does it.",
+    );
+    if (read.servers.length > 1) refuseCommand(severalText(read.servers));
+    return read;
   },
 };
 
@@ -47,11 +46,7 @@ function macrosOf({ macros }: JsonObject): Macros {
   );
 }
 
-function modelOf(
-  name: string,
-  model: JsonObject,
-  macros: Macros,
-): { server?: FileServer; other?: LeftOut } {
+function modelOf(name: string, model: JsonObject, macros: Macros): FilePart {
   const all = { ...macros, ...macrosOf(model) };
   const words = plainWords(withMacros(withoutRemarks(textOr(model.cmd)), all));
   const what = `the model \`${asWritten(name)}\``;
@@ -61,8 +56,7 @@ function modelOf(
     server: {
       name: what,
       launch() {
-        const [launch] = launchOf(words, variables);
-        if (launch === undefined) throw new Error("a command that starts vLLM has a launch");
+        const launch = theLaunch(words, variables);
         const values = [{ path: ["start"], value: "onRequest", why: ON_REQUEST }];
         return { ...launch, values, leftOut: [...launch.leftOut, ...unread(model)] };
       },
@@ -99,6 +93,8 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 const unread = (model: JsonObject): LeftOut[] =>
-  Object.entries(WHY).flatMap(([key, why]) =>
-    model[key] === undefined ? [] : [{ what: `the model's \`${key}\``, why }],
+  withoutPlace(
+    WHY,
+    (key) => model[key] !== undefined,
+    (key) => `the model's \`${key}\``,
   );

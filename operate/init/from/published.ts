@@ -1,3 +1,4 @@
+import { capital } from "../../../faults/quoting";
 import { type Launch, NO_VLLM } from "../command/launch";
 import { leftOutText } from "../command/notes";
 import { type LeftOut, refuseCommand } from "../command/words";
@@ -40,30 +41,28 @@ export const isKnownFile = (published: Published): boolean =>
  * Refuses, in a sentence, what starts none.
  */
 export function readPublished(published: Published): Launch {
-  const source = publishedSource(published);
-  const kind = kindOf(source);
-  const read = kind.servers(source);
-  const [server, ...more] = read.servers;
-  if (server !== undefined) return withConfig(launchOf(kind, read, [server, ...more]), source);
-  const [inner] = (read.documents ?? []).flatMap((text) => innerOf({ ...published, text }) ?? []);
+  const { source, kind, read, launch } = readIn(published);
+  if (launch !== undefined) return withConfig(launch, source);
+  const [inner] = (read.documents ?? []).flatMap(
+    (text) => readIn({ ...published, text }).launch ?? [],
+  );
   if (inner !== undefined) return inner;
   if (read.none === undefined) return refuseCommand(NO_VLLM);
   const others = (read.leftOut ?? []).slice(0, MOST_NAMED).map(leftOutText);
-  return refuseCommand(`It is ${kind.kind}. ${read.none}`, ...others.map(capitalised));
+  return refuseCommand(`It is ${kind.kind}. ${read.none}`, ...others.map(capital));
 }
 
 /** Most parts of a file without a server that are named. */
 const MOST_NAMED = 5;
 
-const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** The server of a file that a script writes. */
-function innerOf(published: Published): Launch | undefined {
+/** A published text by its kind, with the start of its first server, if it has one. */
+function readIn(published: Published) {
   const source = publishedSource(published);
   const kind = kindOf(source);
   const read = kind.servers(source);
   const [server, ...others] = read.servers;
-  return server && launchOf(kind, read, [server, ...others]);
+  const launch = server && launchOf(kind, read, [server, ...others]);
+  return { source, kind, read, launch };
 }
 
 /** The first server of a file, with what is said of the file. */

@@ -1,4 +1,4 @@
-import { launchOf, startsVllm } from "../command/launch";
+import { startsVllm, theLaunch } from "../command/launch";
 import { asWritten, type LeftOut } from "../command/words";
 import { dockerRunOf, envOption, plainWords } from "./container";
 import type { PublishedKind } from "./kind";
@@ -6,10 +6,23 @@ import { environmentOf, hasSection, unitFile, unitWords, withSpecifiers } from "
 
 /** Options of `podman run`, by the key of a Quadlet that says the same. */
 const OPTIONS: Readonly<Record<string, string>> = {
-  ...{ ContainerName: "name", PublishPort: "publish", Volume: "volume", AddDevice: "device" },
-  ...{ ShmSize: "shm-size", Network: "network", Ulimit: "ulimit", Pull: "pull", Label: "label" },
-  ...{ User: "user", AddCapability: "cap-add", HealthCmd: "health-cmd", HostName: "hostname" },
-  ...{ EnvironmentFile: "env-file", AddHost: "add-host", WorkingDir: "workdir", Mount: "mount" },
+  ContainerName: "name",
+  PublishPort: "publish",
+  Volume: "volume",
+  AddDevice: "device",
+  ShmSize: "shm-size",
+  Network: "network",
+  Ulimit: "ulimit",
+  Pull: "pull",
+  Label: "label",
+  User: "user",
+  AddCapability: "cap-add",
+  HealthCmd: "health-cmd",
+  HostName: "hostname",
+  EnvironmentFile: "env-file",
+  AddHost: "add-host",
+  WorkingDir: "workdir",
+  Mount: "mount",
 };
 
 /** Keys that are read otherwise. */
@@ -30,11 +43,7 @@ export const quadlet: PublishedKind = {
     const container = unitFile(text).get("Container") ?? new Map<string, readonly string[]>();
     const words = runOf(container);
     if (!startsVllm(words)) return { servers: [], none: NONE };
-    const launch = () => {
-      const [found] = launchOf(words);
-      if (found === undefined) throw new Error("a container that runs vLLM starts it");
-      return found;
-    };
+    const launch = () => theLaunch(words);
     return { servers: [{ name: "its container", launch }], leftOut: unread(container) };
   },
 };

@@ -1,6 +1,5 @@
-import { launchesIn } from "../command/launch";
+import { launchesIn, refuseSeveral } from "../command/launch";
 import { recipeCommand } from "../command/recipe";
-import { refuseCommand } from "../command/words";
 import type { PublishedKind } from "./kind";
 
 export const sparkRecipe: PublishedKind = {
@@ -11,8 +10,7 @@ export const sparkRecipe: PublishedKind = {
     const [file = {}] = source.documents();
     const { command, image, variables, leftOut } = recipeCommand(file);
     const { launches } = launchesIn(command);
-    if (launches.length > 1)
-      refuseCommand(`It starts ${launches.length} servers: give the command of one.`);
+    refuseSeveral(launches);
     return {
       servers: launches.map((launch) => ({
         name: "its command",

@@ -1,5 +1,4 @@
-import { launchesIn } from "../command/launch";
-import { refuseCommand } from "../command/words";
+import { launchesIn, refuseSeveral } from "../command/launch";
 import type { PublishedKind } from "./kind";
 
 /** A command, or a script of them: whatever is nothing else. */
@@ -8,8 +7,7 @@ export const shellScript: PublishedKind = {
   looksLike: () => true,
   servers({ text }) {
     const { launches, documents } = launchesIn(text);
-    if (launches.length > 1)
-      refuseCommand(`It starts ${launches.length} servers: give the command of one.`);
+    refuseSeveral(launches);
     return {
       servers: launches.map((launch) => ({ name: "its command", launch: () => launch })),
       documents,

@@ -1,6 +1,6 @@
-import { launchOf, startsVllm } from "../command/launch";
+import { startsVllm, theLaunch } from "../command/launch";
 import { asWritten, type LeftOut } from "../command/words";
-import type { PublishedKind } from "./kind";
+import { type PublishedKind, withoutPlace } from "./kind";
 import type { Source } from "./source";
 import { dotEnv } from "./substitute";
 import { environmentOf, hasSection, unitFile, unitWords } from "./unitFile";
@@ -30,17 +30,11 @@ export const systemd: PublishedKind = {
     const [[program = ""] = []] = commands;
     if (words === undefined) return { servers: [], none: noneText(program) };
     return {
-      servers: [{ name: "its ExecStart", launch: () => launched(words, variables) }],
+      servers: [{ name: "its ExecStart", launch: () => theLaunch(words, variables) }],
       leftOut: [...unread, ...leftOutOf(service)],
     };
   },
 };
-
-function launched(words: readonly string[], variables: ReadonlyMap<string, string>) {
-  const [launch] = launchOf(words, variables);
-  if (launch === undefined) throw new Error("a command that starts vLLM has a launch");
-  return launch;
-}
 
 /** Why a unit has no server: often its command is a script, which says more. */
 function noneText(program: string): string {
@@ -66,4 +60,8 @@ function variablesOf(service: Section, { beside }: Source) {
 const NOT_READ = "the file isn't read: write its variables as `environment`, without secrets.";
 
 const leftOutOf = (service: Section): LeftOut[] =>
-  Object.entries(WHY).flatMap(([key, why]) => (service.has(key) ? [{ what: key, why }] : []));
+  withoutPlace(
+    WHY,
+    (key) => service.has(key),
+    (key) => key,
+  );

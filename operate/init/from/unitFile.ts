@@ -1,6 +1,6 @@
 import { isSecretName } from "../../../faults/secrets";
 import { standIn } from "../command/words";
-import { plainWords } from "./container";
+import { plainWords, variableIn } from "./container";
 
 /** A file of systemd's form: values of each key, in their order, by section. */
 export type UnitFile = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
@@ -49,7 +49,7 @@ function logicalLines(text: string): string[] {
 export function environmentOf(values: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const word of values.flatMap((value) => plainWords(withSpecifiers(value)))) {
-    const [name = "", value = ""] = word.split(/=([\s\S]*)/);
+    const [name, value = ""] = variableIn(word);
     found.set(name, value);
   }
   return found;
