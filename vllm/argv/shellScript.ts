@@ -1,3 +1,4 @@
+import { closing } from "./closing";
 import { isText, SOME_WORDS, UNKNOWN, type Word } from "./unknown";
 
 /**
@@ -357,10 +358,10 @@ class ScriptReader {
   /** Takes the `(...)` of `$(...)`, with which the rest of the script starts. */
   private group(rest: string, quoted: boolean): void {
     const begins = this.at + 1;
-    const length = closing(rest);
-    if (length === undefined) this.unclosed("$(", this.at - 1);
-    this.at += length ?? rest.length;
-    this.substitution(rest.slice(1, length && length - 1), begins, quoted);
+    const end = closing(rest, 0, "()");
+    if (end === undefined) this.unclosed("$(", this.at - 1);
+    this.at += end === undefined ? rest.length : end + 1;
+    this.substitution(rest.slice(1, end), begins, quoted);
   }
 
   private lookUp(name: string, operator: string): Word {
@@ -437,25 +438,9 @@ const ARRAY = /^\[([@*])\](?::?\+.*)?$/s;
 /** `{NAME...}` at the start of a text, with the expansions inside it; `null` where it has no end. */
 function bracedIn(text: string): readonly string[] | null {
   const [begins, name = ""] = /^\{([A-Za-z_]\w*|\d+|[@*])/.exec(text) ?? [];
-  if (begins === undefined) return null;
-  let depth = 0;
-  for (let at = 0; at < Math.min(text.length, LONGEST_EXPANSION); at++) {
-    if (text.startsWith("{", at)) depth++;
-    if (text.charAt(at) !== "}" || --depth > 0) continue;
-    const whole = text.slice(0, at + 1);
-    return [whole, name, whole.slice(begins.length, -1)];
-  }
-  return null;
-}
-
-/** Length of a `(...)` group at the start of the text; `undefined` where it has no end. */
-function closing(text: string): number | undefined {
-  let depth = 0;
-  for (let index = 0; index < text.length; index++) {
-    if (text.charAt(index) === "(") depth++;
-    if (text.charAt(index) === ")" && --depth === 0) return index + 1;
-  }
-  return undefined;
+  const end = begins === undefined ? undefined : closing(text, 0, "{}", LONGEST_EXPANSION);
+  if (begins === undefined || end === undefined) return null;
+  return [text.slice(0, end + 1), name, text.slice(begins.length, end)];
 }
 
 const ESCAPE = /\\(?:x([\da-f]{1,2})|u([\da-f]{1,4})|([0-7]{1,3})|(.))/gis;

@@ -1,3 +1,4 @@
+import { closing } from "../../../vllm/argv/closing";
 import { standIn } from "../command/words";
 
 /** The value of a variable where a file knows it. */
@@ -42,7 +43,7 @@ function expansionAt(text: string, at: number, reading: Reading) {
     const [whole, name = ""] = bare;
     return { value: reading.lookup(name) ?? standIn(whole), length: whole.length };
   }
-  const end = text.startsWith("${", at) ? closingBrace(text, at + 1) : undefined;
+  const end = text.startsWith("${", at) ? closing(text, at + 1, "{}", LONGEST) : undefined;
   if (end === undefined) return { value: "$", length: 1 };
   const whole = text.slice(at, end + 1);
   return { value: braced(whole, reading), length: whole.length };
@@ -59,17 +60,6 @@ function braced(whole: string, { lookup, depth }: Reading): string {
   if (operator.endsWith("+")) return value === undefined ? standIn(whole) : rest();
   if (value !== undefined) return value;
   return operator.endsWith("-") ? rest() : standIn(whole);
-}
-
-/** The brace that closes the one at a place, in the next thousand characters. */
-function closingBrace(text: string, from: number): number | undefined {
-  let depth = 0;
-  for (let at = from; at < Math.min(text.length, from + LONGEST); at++) {
-    const char = text.charAt(at);
-    if (char === "{") depth++;
-    if (char === "}" && --depth === 0) return at;
-  }
-  return undefined;
 }
 
 /** The variables of an `.env` file; names of secrets have no value. */
