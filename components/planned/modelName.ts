@@ -1,4 +1,4 @@
-import { BYTES_PER_GIB } from "../../units/memory";
+import { BYTES_PER_GB, BYTES_PER_GIB } from "../../units/memory";
 import { ownSizes } from "./modelSizes";
 
 /** What a model's name says that it is for; `chat` where it says nothing else. */
@@ -72,10 +72,15 @@ const SMALLER =
 /** Formats of GGUF files: `Q4_K_M`, `IQ2_XXS`, `UD-Q3_K_XL`; a weight has at least so many bits. */
 const GGUF_FORM = /(?<![a-z\d])(?:i?q|tq)([1-8])(?=_|$|[^a-z\d])/g;
 
+/** An id in small letters, and what of it stands behind the organisation. */
+function lettersOf(id: string) {
+  const whole = id.trim().toLowerCase();
+  return { whole, name: whole.slice(whole.lastIndexOf("/") + 1) };
+}
+
 /** Reads a model's id as people do. It never throws, and says nothing that isn't in the id. */
 export function readModelName(id: string): ModelName {
-  const whole = id.trim().toLowerCase();
-  const name = whole.slice(whole.lastIndexOf("/") + 1);
+  const { whole, name } = lettersOf(id);
   const kind = KINDS.find(([, words]) => words.test(whole))?.[0] ?? "chat";
   const billions = billionsIn(name);
   const bits = bitsIn(whole, name);
@@ -93,23 +98,21 @@ export function readModelName(id: string): ModelName {
  * are kept in more bits are left out.
  */
 export function namedWeights(id: string): NamedWeights | undefined {
-  const name = id
-    .trim()
-    .toLowerCase()
-    .slice(id.trim().lastIndexOf("/") + 1);
+  const { whole, name } = lettersOf(id);
   if (!HUB_ID.test(id.trim()) || IN_PART.test(name) || CUT_BY_PART.test(name)) return undefined;
-  const { bits } = readModelName(id);
+  const bits = bitsIn(whole, name);
   const read = billionsIn(name);
   const own = ownSizes(name, read !== undefined);
   const billions = own?.least ?? read?.least;
-  const told = saysBits(id.trim().toLowerCase(), name) ? bits : (own?.bits ?? bits);
+  const isWritten = bits !== FULL || SAYS_FULL.test(name);
+  const told = isWritten ? bits : (own?.bits ?? bits);
   if (billions === undefined || told === undefined) return undefined;
   const gb = Math.min((billions * told) / 8, writtenGB(name));
   const count = `${own?.billions ?? read?.written}B`;
   const from = own?.source === undefined ? "by its name" : `by its name and ${own.source}`;
   return {
     gb,
-    gib: (gb * 1e9) / BYTES_PER_GIB,
+    gib: (gb * BYTES_PER_GB) / BYTES_PER_GIB,
     source: `${count} parameters of ${told} bits, ${from}`,
   };
 }
@@ -164,12 +167,9 @@ function stepOf(number: string): number {
   return 10 ** (whole.length - whole.replace(/0+$/, "").length);
 }
 
-/** Whether a word of a name tells the bits of its weights. */
-const saysBits = (whole: string, name: string): boolean =>
-  bitsIn(whole, name) !== FULL || /(?<![a-z\d])(?:bf16|fp16|f16)(?![a-z\d])/.test(name);
-
-/** Bits of a weight where no word says otherwise. */
+/** Bits of a weight where no word says otherwise, and the words that say just these. */
 const FULL = 16;
+const SAYS_FULL = word("bf16|fp16|f16");
 
 function bitsIn(whole: string, name: string): number | undefined {
   const forms = [...name.matchAll(GGUF_FORM)].map(([, digit = ""]) => Number(digit));
