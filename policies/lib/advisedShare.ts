@@ -8,7 +8,7 @@ import {
   utilizationText,
 } from "../../vllm/utilization";
 import type { DeclaredResource } from "./container";
-import { readDeclared } from "./inferenceServer";
+import { declaredServers } from "./inferenceServer";
 import type { LargestShare } from "./largestShares";
 
 const CAUTION = `Above ${shareText(tenThousandths(AGGREGATE_CAUTION))} for all servers the plan warns`;
@@ -37,8 +37,7 @@ export function warnedText(
 /** The share that a machine component's server has now; 1 where it can't be read. */
 export function shareNow(machine: DeclaredResource, name: string): number {
   const server = knownMaps(machine.props.servers).find((each) => text(each.name) === name);
-  const reading = server && readDeclared(server);
-  const [args] = reading?.kind === "yes" ? reading.servers : [];
+  const [args] = server === undefined ? [] : declaredServers(server);
   const demand = args && demandOf(args, { adaptersCounted: true });
   return demand?.known ? demand.memory.utilization : 1;
 }

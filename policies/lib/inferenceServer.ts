@@ -79,6 +79,14 @@ export function readDeclared(server: Readonly<Record<string, unknown>>): ServerR
   return reading;
 }
 
+/** The servers that a machine component's entry declares, as far as they can be read. */
+export function declaredServers(
+  server: Readonly<Record<string, unknown>>,
+): readonly ServerArguments[] {
+  const reading = readDeclared(server);
+  return reading.kind === "yes" ? reading.servers : [];
+}
+
 const isNamedServer = ({ image }: LaunchInputs) =>
   typeof image === "string" && roleByName(image) === "inference-server";
 

@@ -7,7 +7,7 @@ import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
 import { type MemoryDemand, utilizationText } from "../../vllm/utilization";
 import { shareToStart } from "../lib/advisedShare";
 import { batchFaults } from "../lib/batchFaults";
-import { readDeclared } from "../lib/inferenceServer";
+import { declaredServers } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { IF_MISLED, tooLarge, tooLargeByName } from "../lib/namedWeights";
 import { advice, type Rule, violation } from "./rule";
@@ -40,7 +40,7 @@ export const serverStarts: Rule = {
     const shares = largestShares(machine);
     const servers = knownMaps(machine.props.servers);
     const byBatch = servers.flatMap((server) => {
-      const [args] = argumentsOf(server);
+      const [args] = declaredServers(server);
       const name = text(server.name);
       if (args === undefined || !isText(name)) return [];
       return batchFaults(args).map(({ message, setting, value }) =>
@@ -87,13 +87,8 @@ function noWindow(
   return `${name} may not start: its weights take at least ${weightsGiB.toFixed(2)} of its ${budget.toFixed(2)} GiB (${byName}), and vLLM takes ${(least - weightsGiB).toFixed(2)} GiB beside them, so that no window is left. Set a larger \`gpuMemoryUtilization\`, or \`model.weightsGB\` if the name misleads.`;
 }
 
-function argumentsOf(server: Readonly<Record<string, unknown>>) {
-  const reading = readDeclared(server);
-  return reading.kind === "yes" ? reading.servers : [];
-}
-
 function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
-  const [args] = argumentsOf(server);
+  const [args] = declaredServers(server);
   const demand = args && demandOf(args, { adaptersCounted: true });
   if (args === undefined || !demand?.known) return undefined;
   const model = isText(args.model) ? args.model : "its model";
