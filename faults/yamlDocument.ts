@@ -1,7 +1,7 @@
 import * as yaml from "yaml";
 import { type Position, UnreadableInput } from "./fault";
 import { readTextFile } from "./textFile";
-import { textRefusal } from "./yamlText";
+import { lexemesOf } from "./yamlText";
 
 /** A YAML or JSON file as plain data that still knows the place of each value. */
 export interface SourceDocument {
@@ -30,9 +30,7 @@ export function parseYaml(file: string, text: string): SourceDocument {
     const { line, col: column } = lines.linePos(offset);
     return { line, column };
   };
-  const unparsed = textRefusal(text);
-  if (unparsed !== undefined) throw new UnreadableInput(file, unparsed.reason, unparsed.place);
-  const [document, second] = parsed(text, lines);
+  const [document, second] = parsed(readableLexemes(file, text), lines);
   if (document === undefined)
     throw new UnreadableInput(file, "the file is empty; it must hold one document", {
       line: 1,
@@ -59,6 +57,12 @@ export function parseYaml(file: string, text: string): SourceDocument {
   };
 }
 
+function readableLexemes(file: string, text: string): readonly string[] {
+  const lexemes = lexemesOf(text);
+  if ("reason" in lexemes) throw new UnreadableInput(file, lexemes.reason, lexemes.place);
+  return lexemes;
+}
+
 /** Most documents of one text: a manifest has a few dozen. */
 const MOST_DOCUMENTS = 200;
 
@@ -67,8 +71,7 @@ const MOST_DOCUMENTS = 200;
  * empty ones are left out. Throws `UnreadableInput`.
  */
 export function parseYamlDocuments(file: string, text: string): readonly SourceDocument[] {
-  const unparsed = textRefusal(text);
-  if (unparsed !== undefined) throw new UnreadableInput(file, unparsed.reason, unparsed.place);
+  readableLexemes(file, text);
   const lines = text.split("\n");
   // In no other place may these stand at a line's beginning.
   const marks = lines.flatMap((line, index) =>
@@ -141,27 +144,34 @@ function oddityRefusal(found: Oddities): Refusal | undefined {
 /** Most digits of a number that is quoted, as a window in tokens has: more may be a password. */
 const SHOWN_DIGITS = 7;
 
-/** The documents of a text. */
-function parsed(text: string, lineCounter: yaml.LineCounter): readonly yaml.Document.Parsed[] {
-  // The library compares every key of a map with every other one; `oddities` does it in one pass.
-  const options = {
-    lineCounter,
-    prettyErrors: false,
+/** The documents of a text that is taken apart into its lexemes. */
+function parsed(
+  lexemes: readonly string[],
+  lineCounter: yaml.LineCounter,
+): readonly yaml.Document.Parsed[] {
+  const composer = new yaml.Composer({
+    // The library compares every key of a map with every other one; `oddities` does it in one pass.
     uniqueKeys: false,
     // `!!omap`, `!!set` and the like make objects in which a schema finds no keys, so no faults.
     resolveKnownTags: false,
     logLevel: "error",
-  } as const;
+  });
   const { stackTraceLimit } = Error;
   // The library makes an error for each fault, and their stack traces would take longer than all
   // the rest.
   Error.stackTraceLimit = 0;
   try {
-    const documents = yaml.parseAllDocuments<yaml.ParsedNode>(text, options);
-    return Array.isArray(documents) ? documents : [];
+    return [...composer.compose(tokensOf(lexemes, lineCounter))];
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
+}
+
+function* tokensOf(lexemes: readonly string[], { addNewLine }: yaml.LineCounter) {
+  const parser = new yaml.Parser(addNewLine);
+  addNewLine(0);
+  for (const lexeme of lexemes) yield* parser.next(lexeme);
+  yield* parser.end();
 }
 
 /** The first node of each kind that is refused or asked for, in the order of the text. */

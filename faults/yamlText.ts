@@ -8,11 +8,11 @@ export interface Refusal {
 }
 
 /**
- * Returns the first reason not to give a text to a parser: it nests too deep, is too long, or has a
- * directive. `undefined` if there is none.
+ * The words, signs and line ends of a text, for a parser; or the first reason not to give them to
+ * one: it nests too deep, has a directive, or is too long.
  */
-export const textRefusal = (text: string): Refusal | undefined =>
-  nesting(text) ?? directive(text) ?? size(text);
+export const lexemesOf = (text: string): readonly string[] | Refusal =>
+  nesting(text) ?? directive(text) ?? lexed(text);
 
 /**
  * Deepest nesting that is read: no configuration comes near it, and far deeper text exhausts a
@@ -58,9 +58,8 @@ function bracketsIn(
 ): { readonly open: number; readonly most: number } {
   let open = before;
   let most = before;
-  for (const letter of line) {
-    if ("[{".includes(letter)) open += 1;
-    if ("]}".includes(letter)) open = Math.max(0, open - 1);
+  for (const bracket of line.match(/[[{}\]]/g) ?? []) {
+    open = "[{".includes(bracket) ? open + 1 : Math.max(0, open - 1);
     most = Math.max(most, open);
   }
   return { open, most };
@@ -99,17 +98,13 @@ function directive(text: string): Refusal | undefined {
  */
 const MOST_LEXEMES = 150_000;
 
-function size(text: string): Refusal | undefined {
-  // Each is at least a character long, but for a few that the lexer puts in itself.
-  if (text.length < MOST_LEXEMES / 2) return undefined;
-  let count = 0;
-  let at = 0;
+function lexed(text: string): readonly string[] | Refusal {
+  const lexemes: string[] = [];
   for (const lexeme of new Lexer().lex(text)) {
-    at += lexeme.length;
-    count += 1;
-    if (count <= MOST_LEXEMES) continue;
+    lexemes.push(lexeme);
+    if (lexemes.length <= MOST_LEXEMES) continue;
     const reason = `holds more than ${MOST_LEXEMES} words and signs; a configuration file has a few thousand`;
-    return { reason, place: { line: text.slice(0, at).split("\n").length, column: 1 } };
+    return { reason, place: { line: lexemes.join("").split("\n").length, column: 1 } };
   }
-  return undefined;
+  return lexemes;
 }

@@ -1,5 +1,6 @@
 import { defined } from "../../faults/defined";
 import { FaultyInput } from "../../faults/fault";
+import { type KeptAnswers, keptAnswers } from "../../faults/keptAnswers";
 import { isOverSsh } from "../../machines/address";
 import { homeOn, onMachine } from "../../machines/home";
 import type { Meminfo } from "../../machines/memory";
@@ -20,7 +21,7 @@ import {
   totalFault,
 } from "../memory/machineMemory";
 import { memoryWarnings, otherShares } from "../memory/memoryWarnings";
-import { type ServerKvResult, serverKv } from "../memory/serverKv";
+import { type KvContext, type ServerKvResult, serverKv } from "../memory/serverKv";
 import { neededAndAdvised } from "../memory/startNeeds";
 import { plannedOnDemand } from "../on-demand/plannedOnDemand";
 import { onDemandWarnings } from "../on-demand/warnings";
@@ -153,7 +154,10 @@ export function machinePlan(
   const withKv = servers.map((server) => {
     const least = leastMemory(name, server.settings.nodes, totalOf);
     const maxOutputTokens = longestAnswer(around.clients, server.plan.key);
-    return { ...server, kv: kvOfServer(machine, server, { ...evidence, least, maxOutputTokens }) };
+    return {
+      ...server,
+      kv: kvOfServer(machine, server, { evidence: given, least, maxOutputTokens }),
+    };
   });
   const served = { servers: inferenceServers, simpleServer: around.detail.simpleServer };
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
@@ -208,14 +212,26 @@ const gateFiles = (
 ): ReturnType<typeof gateFile>[] =>
   needs.servers.length === 0 ? [] : [gateFile(name, machine, needs)];
 
+/** Machines of a fleet have like servers, and each takes longer to plan than to compare. */
+const plannedKv = new WeakMap<Evidence, KeptAnswers<ServerKvResult>>();
+const MOST_KEPT = 100;
+
 /** What is known of a server's KV cache, with whose figures it rests on. */
 function kvOfServer(
   machine: MachineSettings,
   { settings, model }: KnownServer,
-  context: Omit<Parameters<typeof serverKv>[1], "totalGiB">,
-) {
+  {
+    evidence,
+    ...needs
+  }: { readonly evidence: Evidence } & Pick<KvContext, "least" | "maxOutputTokens">,
+): ServerKvResult {
   const { device, totalGiB } = machine;
-  const found = serverKv(settings, { totalGiB, ...context, ...defined({ device }) }, model);
+  const own = { totalGiB, ...needs, ...defined({ device }) };
+  const kept = plannedKv.get(evidence) ?? keptAnswers(MOST_KEPT);
+  plannedKv.set(evidence, kept);
+  const found = kept(JSON.stringify([settings, own]), () =>
+    serverKv(settings, { ...own, starts: evidence.starts, closeIds: evidence.closeIds }, model),
+  );
   return { ...found, kv: kvOn(machine, found.kv, settings) };
 }
 

@@ -320,6 +320,28 @@ describe("a plan", () => {
     expect(Math.min(first.microseconds, second.microseconds) / few).toBeLessThan(40);
   });
 
+  it("plans each server of a fleet as it would alone", () => {
+    const { dgx } = stack().machines;
+    const windowOf = (maxModelLen: number) => ({
+      ...dgx,
+      inferenceServers: { b: { ...dgx?.inferenceServers.b, maxModelLen } },
+    });
+    const fleet = {
+      ...{ one: windowOf(8192), like: windowOf(8192), longer: windowOf(65_536) },
+      ...{ smaller: { ...windowOf(8192), totalGiB: 60 }, other: { ...dgx, device: "thor" } },
+    };
+    const models = { "org/model": Object.values(evidence.models)[0] };
+    const kvOf = (machines: object) =>
+      plan({ machines } as never, { ...evidence, models } as never).machines.map(({ kv }) => kv);
+    const together = kvOf(fleet);
+    expect(together).toEqual(
+      Object.entries(fleet).flatMap(([name, each]) => kvOf({ [name]: each })),
+    );
+    const windows = together.map((kv) => Object.values(kv)[0]?.fullWindowsAtOnce);
+    expect(windows[0]).toBe(windows[1]);
+    expect(new Set(windows).size).toBe(4);
+  });
+
   it("treats one machine and many alike", () => {
     const one = stack();
     const two = {
