@@ -1,5 +1,6 @@
 import { defined } from "../../faults/defined";
 import { type JsonObject, textOr } from "../../faults/json";
+import { ggufText } from "../planned/gguf";
 
 /** What tells what a repository of the hub holds. */
 export interface Repository {
@@ -43,8 +44,7 @@ export function unserved({
     return `${id} makes pictures (a diffusion pipeline), but a vLLM server writes text: run it in a program for pictures such as ComfyUI, and declare its memory as \`otherGpuMemoryGiB\`.`;
   if (adapter !== undefined || (files.includes("adapter_config.json") && config === undefined))
     return adapterText({ id, ...defined({ adapter, revision }) });
-  if (has(".gguf") && !has(".safetensors"))
-    return `${id} consists of GGUF files, which Ollama serves: run \`ollama pull hf.co/${id}\`, and list it in \`simpleServer.models\`.`;
+  if (has(".gguf") && !has(".safetensors")) return `${id} ${ggufText(id)}`;
   const classes = [config?.architectures].flat().map(String).join(" ");
   if (SPEECH_TASKS.test(task) || SPEECH_CLASSES.test(classes))
     return `${id} is a model for speech, which no server here supports: run it in a program of its own, and declare its memory as \`otherGpuMemoryGiB\`.`;

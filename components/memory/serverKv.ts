@@ -14,6 +14,7 @@ import { agentsAtOnce, prefills } from "../kv/admission";
 import { kvPlanner, windowBytes } from "../kv/kvPlan";
 import type { ModelEvidence } from "../planned/evidence";
 import { isPooling } from "../planned/modelKind";
+import { readModelName } from "../planned/modelName";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { serverKvSchema } from "../planned/schema/kv";
 import type { ModelStarts, SeenStart } from "../planned/schema/seenStart";
@@ -114,6 +115,8 @@ export function serverKv(
   context: KvContext,
   model?: ModelEvidence,
 ): ServerKvResult {
+  if (model === undefined && readModelName(server.model.id).gguf)
+    return none(`By its name ${server.model.id} is GGUF, of which no config.json is read.`);
   if (model === undefined) {
     const folder = server.model.id.replaceAll("/", "--");
     const closeId = context.closeIds?.[server.model.id];

@@ -69,6 +69,8 @@ const USUALLY_FOUR = word("awq|gptq|autoround|bnb|bitsandbytes");
 const SMALLER =
   /quant|gguf|ggml|hqq|quip|aqlm|exl\d|eetq|onnx|openvino|mlx|mixed|compressed|modelopt|quark|torchao|qat|bitnet|marlin|prisma|(?<![a-z\d])(?:ct|i1|ov|sq|int2|fp6)(?![a-z\d])/;
 
+const GGUF = /gguf/;
+
 /** Formats of GGUF files: `Q4_K_M`, `IQ2_XXS`, `UD-Q3_K_XL`; a weight has at least so many bits. */
 const GGUF_FORM = /(?<![a-z\d])(?:i?q|tq)([1-8])(?=_|$|[^a-z\d])/g;
 
@@ -88,7 +90,7 @@ export function readModelName(id: string): ModelName {
     kind,
     ...(billions === undefined ? {} : { billions: billions.written }),
     ...(bits === undefined ? {} : { bits }),
-    gguf: /gguf/.test(name),
+    gguf: GGUF.test(name),
   };
 }
 
@@ -173,6 +175,8 @@ const SAYS_FULL = word("bf16|fp16|f16");
 
 function bitsIn(whole: string, name: string): number | undefined {
   const forms = [...name.matchAll(GGUF_FORM)].map(([, digit = ""]) => Number(digit));
+  // Such a repository has a file of each form; only one that is named tells the bits.
+  if (GGUF.test(name)) return forms.length > 0 ? Math.min(...forms) : undefined;
   const counts = [...name.matchAll(/(?<![a-z\d.])(\d(?:\.\d+)?)-?(?:bits?|bpw)(?![a-z\d])/g)];
   const figures = [
     ...forms,
@@ -215,6 +219,8 @@ export function ofRank(
 
 /** Says that nothing tells what a model's weights take, and what to write. */
 export const unweighedText = (id: string): string => {
+  if (readModelName(id).gguf)
+    return `nobody could weigh ${id}, which is GGUF by its name: name the file that vLLM loads (such as \`${id.replace(/:.*$/, "")}:Q4_K_M\`), or write \`model.weightsGB\`.`;
   const size = HUB_ID.test(id) ? " (`serving fetch --check` asks the hub for the size)" : "";
   return `nobody could weigh ${id}: write \`model.weightsGB\`${size}.`;
 };

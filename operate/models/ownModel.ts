@@ -13,7 +13,7 @@ import { operatorHome } from "../../components/evidence";
 import { readHubModel } from "../../components/fetch";
 import { familyOf } from "../../components/inference-server";
 import { sureShare } from "../../components/memory";
-import { isPooling } from "../../components/planned";
+import { ggufText, isPooling, readModelName } from "../../components/planned";
 import { atLeast, vllmOf } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { objectOr } from "../../faults/json";
@@ -56,6 +56,8 @@ export async function chooseModel(
   const recipes = readCatalogue(bare.project);
   const known = modelNamed(wanted, recipes);
   if (known.is === "one") return { recipe: known.model, seat: seatFor(known.model, bare) };
+  if (wanted.includes("/") && readModelName(wanted).gguf)
+    throw new Failed(`By its name, ${wanted.trim()} ${ggufText(wanted.trim())}`);
   const elsewhere = whyNoName(wanted);
   if (elsewhere !== undefined) throw elsewhere;
   const { settings } = stack;

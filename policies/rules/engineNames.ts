@@ -1,4 +1,4 @@
-import { TYPE } from "../../components/planned";
+import { ggufLacks, TYPE } from "../../components/planned";
 import { FLAGS_WITH_SETTING } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
@@ -24,7 +24,7 @@ import { advice, type Finding, type Rule, violation } from "./rule";
 export const engineNames: Rule = {
   name: "engine-names",
   description:
-    "An inference server has only flags, values and VLLM_ variables that its vLLM version knows.",
+    "An inference server has only flags, values and VLLM_ variables that its vLLM version knows. It warns of what this version lacks to load GGUF files, which the model's name tells.",
   level: "mandatory",
   advises: true,
   judgeStack(resources) {
@@ -43,8 +43,9 @@ function judge(container: DeclaredResource, records: readonly RecordedImage[]): 
   const { variables } = launchOf(container.props);
   const who = displayName(container);
   const other = exact ? "" : " Its image may differ: it is not vLLM's own in this version.";
-  return reading.servers.flatMap(({ words }) =>
-    engineFaults(readServerArguments(words, data), variables, data).map(
+  return reading.servers.flatMap(({ words }) => {
+    const server = readServerArguments(words, data);
+    const names = engineFaults(server, variables, data).map(
       ({ about, message, harmless, change }) =>
         (exact && !harmless ? violation : advice)(
           container,
@@ -52,8 +53,22 @@ function judge(container: DeclaredResource, records: readonly RecordedImage[]): 
           // Only `extraArgs` may have a flag that nobody knows.
           exact ? (change ?? (about === "flag" ? { setting: "extraArgs" } : undefined)) : undefined,
         ),
-    ),
-  );
+    );
+    const gguf = ggufOf(server, data);
+    return gguf === undefined ? names : [...names, advice(container, `${who}: ${gguf}`)];
+  });
+}
+
+/** What this vLLM lacks to load a model of GGUF files; its image may have been given the package. */
+function ggufOf({ model, options }: ServerArguments, { choices, version }: EngineData) {
+  const reads = choices.quantization?.includes("gguf") === true;
+  return isText(model)
+    ? ggufLacks({
+        id: model,
+        hasTokenizer: options.has("tokenizer") || options.has("hf-config-path"),
+        ...(reads ? {} : { withoutGguf: version }),
+      })
+    : undefined;
 }
 
 /** A name that a version of vLLM doesn't know. */

@@ -277,6 +277,12 @@ describe("a model of which too little is known", () => {
       "No KV plan. No config.json of org/model was found: put it into models/org--model/ (`serving models add`, or with `--from-cache` from the machine's model cache). A plan made on the machine itself reads that cache.",
     ],
     [
+      "GGUF",
+      { model: { id: "org/model-GGUF:Q4_K_M" } },
+      "unknown",
+      "No KV plan. By its name org/model-GGUF:Q4_K_M is GGUF, of which no config.json is read.",
+    ],
+    [
       "broken config",
       {},
       { problem: "no valid JSON: x" },

@@ -116,6 +116,8 @@ describe("a model's id", () => {
     ["org/M-8B-Q4_K_M-GGUF", 4, true],
     ["org/M-8B-GGUF:UD-IQ2_XXS", 2, true],
     ["org/M-8B-GGUF:Q8_0", 8, true],
+    ["org/M-8B-FP8-GGUF", undefined, true],
+    ["org/gpt-oss-8b-MXFP4-GGUF", undefined, true],
     ["org/M-8B-NVFP4-FP8", 4.5, false],
     ["org/M-8B-AWQ", 4.125, false],
     ["org/M-8B-AWQ-8bit", 8, false],

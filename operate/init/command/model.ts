@@ -1,6 +1,5 @@
 import type { Recipe } from "../../../components/catalogue";
-import { isHubId } from "../../../components/catalogue";
-import { namedPooling } from "../../../components/planned";
+import { ggufText, namedPooling, readModelName } from "../../../components/planned";
 import { inferenceServer } from "../../../components/settings";
 import { holdsSecret } from "../../../faults/secrets";
 import type { ServerArguments } from "../../../vllm/argv/serverArguments";
@@ -14,17 +13,10 @@ export function modelOf({ model }: ServerArguments): string {
     refuseCommand("It names no model.");
   if (!inferenceServer.shape.model.shape.id.safeParse(model).success || holdsSecret(model))
     refuseCommand("Its model is neither a hub id nor a path without blanks.");
-  if (GGUF.test(model)) refuseCommand(ggufText(model));
+  if (readModelName(model).gguf)
+    refuseCommand(`Its model's name says GGUF: ${model} ${ggufText(model)}`);
   return model;
 }
-
-/** How files in the format of llama.cpp are called, and repositories of them. */
-const GGUF = /\.gguf$|-GGUF(?::[^/]*)?$/i;
-
-const ggufText = (model: string): string =>
-  isHubId(model.replace(/:.*$/, "")) && !/^[/.~]/.test(model)
-    ? `Its model's name says GGUF, which Ollama serves: run \`ollama pull hf.co/${model}\`, and name \`hf.co/${model}\` in \`simpleServer.models\`.`
-    : "Its model's name says GGUF. GGUF models belong to `simpleServer` (Ollama).";
 
 /** The model, its kind and its names. */
 export function modelValues(

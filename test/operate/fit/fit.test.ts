@@ -70,10 +70,21 @@ describe("the exit code of serving fit", () => {
     expect(await judged(file(text), ...options)).toMatchObject({ code, verdict, version: 1 });
   });
 
+  it.each(["org/M-8B-GGUF", "org/M-8B-GGUF:Q4_K_M"])("asks no hub about %s", async (id) => {
+    expect(await judged(id)).toMatchObject({
+      ...{ code: 1, verdict: "not judged" },
+      why: expect.stringContaining(`By its name, ${id} consists of GGUF files.`),
+    });
+  });
+
   it.each([
     ["a text without a server", "echo hello", /\/recipe\.txt: No start of vLLM was found/],
     ["a recipe that is no YAML", "model: [", /\/recipe\.txt:1:\d+: not valid YAML/],
-    ["a GGUF", "vllm serve a/b-GGUF", /\/recipe\.txt: Its model's name says GGUF/],
+    [
+      "a GGUF",
+      "vllm serve a/b-GGUF",
+      /\/recipe\.txt: Its model's name says GGUF: a\/b-GGUF consists/,
+    ],
   ])("is 2 for what can't be read: %s", async (_, text, message) => {
     const { code, out, err } = await ask(file(text));
     expect({ code, out }).toEqual({ code: 2, out: "" });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { WrongUse } from "../../../commandLine/exit";
+import { ggufText } from "../../../components/planned/gguf";
 import { parseStackFile } from "../../../components/settings/load";
 import { whyNoServer } from "../../../machines/devices/devices";
 import { choose } from "../../../operate/init/choose";
@@ -252,11 +253,11 @@ describe("a command that is refused", () => {
     ],
     [
       "vllm serve org/Model-GGUF:Q4_K_M",
-      "Its model's name says GGUF, which Ollama serves: run `ollama pull hf.co/org/Model-GGUF:Q4_K_M`, and name `hf.co/org/Model-GGUF:Q4_K_M` in `simpleServer.models`.",
+      `Its model's name says GGUF: org/Model-GGUF:Q4_K_M ${ggufText("org/Model-GGUF:Q4_K_M")}`,
     ],
     [
       "vllm serve ./model.gguf",
-      "Its model's name says GGUF. GGUF models belong to `simpleServer` (Ollama).",
+      `Its model's name says GGUF: ./model.gguf ${ggufText("./model.gguf")}`,
     ],
     ['vllm serve "unclosed', 'The double quote (") in line 1, column 12 is never closed.'],
     [

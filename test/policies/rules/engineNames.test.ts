@@ -343,6 +343,24 @@ function faults(more: readonly string[], variables: Readonly<Record<string, stri
   );
 }
 
+describe("engine-names and GGUF", () => {
+  const FILE = "org/M-8B-GGUF:Q4_K_M";
+  const loading = (...command: string[]) =>
+    verdictsOf(RULE, [serving(...command, "--max-model-len", "4096"), record()]).map(
+      ({ verdict, message }) => [verdict, message.includes("GGUF")],
+    );
+
+  it("warns, and never refuses, where vLLM lacks something for it", () => {
+    expect(loading("org/M-8B-GGUF")).toEqual([["warned", true]]);
+    expect(loading("/models/M-8B.gguf", "--tokenizer", "org/M-8B")).toEqual([["warned", true]]);
+    expect(loading(FILE, "--tokenizer", "org/M-8B")).toEqual([["warned", true]]);
+  });
+
+  it("says nothing of the safetensors repository that it proposes", () => {
+    expect(loading("org/M-8B")).toEqual([["pass", false]]);
+  });
+});
+
 it("engine-names says which flag, value or variable a vLLM doesn't know", () => {
   expect(faults(["--kv-cache-dtype", "fp88", "--no-such-flag"])).toEqual([
     ["flag", "--no-such-flag", false],
