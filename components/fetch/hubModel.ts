@@ -46,6 +46,12 @@ const FILES = {
   template: "chat_template.jinja",
 } as const;
 
+/** No answer of the hub told anything of a model: its name may still say something. */
+export class HubUnread extends Failed {}
+
+/** How long the hub has to say which files a model has. */
+const HUB_SECONDS = 5;
+
 /**
  * Reads what a model's own files say: config, size of the weights, chat template. Throws `Failed`
  * with one sentence for a model that can't be read, or that isn't served here.
@@ -59,9 +65,11 @@ export async function readHubModel(
     return factsOf(inCache(cache, id, snapshot));
   const of = { kind: "model", name: id, readHere: true, ...defined({ tokenVariable }) } as const;
   const token = process.env[tokenVariable ?? ""] || tokenIn(cache);
-  const listing = await askHub({ id }, token);
-  const failed = (words: string) =>
-    new Failed(`${explained(of, words, "the same command again")}${proxyText(id, words)}`);
+  const listing = await askHub({ id }, token, HUB_SECONDS);
+  const failed = (words: string) => {
+    const said = `${explained(of, words, "the same command again")}${proxyText(id, words)}`;
+    return isCertain(words) ? new Failed(said) : new HubUnread(said);
+  };
   if (typeof listing === "string") throw failed(listing);
   // The index of a model of many layers and experts is larger than any answer that is read: then
   // the sizes of the files tell.

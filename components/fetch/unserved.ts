@@ -1,6 +1,7 @@
 import { defined } from "../../faults/defined";
 import { type JsonObject, textOr } from "../../faults/json";
 import { ggufText } from "../planned/gguf";
+import { NO_SPEECH } from "../planned/modelName";
 
 /** What tells what a repository of the hub holds. */
 export interface Repository {
@@ -47,7 +48,7 @@ export function unserved({
   if (has(".gguf") && !has(".safetensors")) return `${id} ${ggufText(id)}`;
   const classes = [config?.architectures].flat().map(String).join(" ");
   if (SPEECH_TASKS.test(task) || SPEECH_CLASSES.test(classes))
-    return `${id} is a model for speech, which no server here supports: run it in a program of its own, and declare its memory as \`otherGpuMemoryGiB\`.`;
+    return `${id} is a model for speech. ${NO_SPEECH}`;
   if (config === undefined)
     return `${id} has no config.json, so vLLM can't tell what it is: choose a repository of the same model in transformers format.`;
   if (config.is_encoder_decoder === true)

@@ -94,13 +94,30 @@ export function parserInstead(
   what: "tool" | "reasoning",
   parser: string,
 ): string | undefined {
-  const name = id.slice(id.lastIndexOf("/") + 1).toLowerCase();
   const all = [...Object.values(FAMILIES), ...OTHERS];
-  const own = RETRAINED.test(name) ? undefined : all.find(({ names }) => names.test(name));
+  const own = namedOf(id);
   const right = own?.[what];
   const isKnown = all.some((each) => each[what] === parser);
   if (right === undefined || right === parser || !isKnown) return undefined;
   return own?.also?.includes(parser) ? undefined : right;
+}
+
+/** The family of a model's name, as far as its parsers go. */
+function namedOf(id: string): Omit<Family, "types"> | undefined {
+  const name = id.slice(id.lastIndexOf("/") + 1).toLowerCase();
+  const all = [...Object.values(FAMILIES), ...OTHERS];
+  return RETRAINED.test(name) ? undefined : all.find(({ names }) => names.test(name));
+}
+
+/** The family that a model's name says, or the tool parser of one that no setting chooses. */
+export function namedFamily(id: string): {
+  readonly family?: ModelFamily;
+  readonly tool?: string;
+} {
+  const own = namedOf(id);
+  const [family] = families.find(([, each]) => each === own) ?? [];
+  if (family !== undefined) return { family };
+  return own === undefined ? {} : { tool: own.tool };
 }
 
 const families = Object.entries(FAMILIES) as readonly [ModelFamily, Family][];

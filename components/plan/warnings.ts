@@ -14,6 +14,8 @@ import type { Warn } from "../memory/memoryWarnings";
 import { weightBand, weightsOfRank } from "../memory/weightBands";
 import type { ModelEvidence } from "../planned/evidence";
 import { OPERATING_SYSTEM, type Warning } from "../planned/facts";
+import { isPooling } from "../planned/modelKind";
+import { namedPooling, readModelName, saidOfKind, unservedByName } from "../planned/modelName";
 import type { Rank } from "../planned/rank";
 import type { Upstream } from "../planned/reach";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
@@ -138,6 +140,8 @@ function serverWarnings(
       `\`qwen3_xml\` and \`qwen3_coder\` are the same parser since vLLM ${ONE_QWEN_PARSER}: switching between them changes nothing in ${version}.`,
     );
   const { family = "other", id } = server.model;
+  const kind = kindByName(server);
+  if (kind !== undefined) warn("kind-by-name", kind);
   if (family !== "other" && model?.config === undefined)
     warn(
       "family-unproven",
@@ -151,6 +155,17 @@ function serverWarnings(
   const band = size === undefined ? undefined : weightBand(size / rankCount(server));
   if (size !== undefined && band?.comfortable === false)
     warn("weights", `${weightsOfRank(size, rankCount(server))} are ${band.verdict}.`);
+}
+
+/** What a model's name says against the kind that it is declared as; `undefined` where nothing. */
+function kindByName({ model: { id, kind }, tools }: InferenceServerSettings): string | undefined {
+  const unserved = unservedByName(id);
+  if (unserved !== undefined) return unserved;
+  const isGuard = readModelName(id).kind === "guard";
+  const differs = isGuard
+    ? kind === "chat" && tools.autoChoice
+    : namedPooling(id) !== undefined && !isPooling(kind);
+  return differs ? `By its name, ${id} ${saidOfKind(id)}.` : undefined;
 }
 
 /**

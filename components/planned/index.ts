@@ -8,7 +8,15 @@ export { OPERATING_SYSTEM, type SettingToChange } from "./facts";
 export type { PlannedFile } from "./file";
 export { ggufLacks, ggufText } from "./gguf";
 export { isPooling } from "./modelKind";
-export { namedPooling, namedWeights, ofRank, readModelName, unweighedText } from "./modelName";
+export {
+  namedPooling,
+  namedWeights,
+  ofRank,
+  readModelName,
+  saidOfKind,
+  unservedByName,
+  unweighedText,
+} from "./modelName";
 export { keyFault, newKey } from "./networkKey";
 export { PLAN_VERSION } from "./planVersion";
 export { gatePort, rankContainer } from "./rank";

@@ -2,13 +2,57 @@ import { BYTES_PER_GB, BYTES_PER_GIB } from "../../units/memory";
 import { ownSizes } from "./modelSizes";
 
 /** What a model's name says that it is for; `chat` where it says nothing else. */
-export type NamedKind = "chat" | "embedding" | "rerank" | "guard" | "vision" | "audio" | "speech";
+export type NamedKind =
+  | "chat"
+  | "embedding"
+  | "rerank"
+  | "classifier"
+  | "guard"
+  | "vision"
+  | "audio"
+  | "transcription"
+  | "speech";
+
+/** What a model of such a name does, and what it is in a stack file. */
+const SAID_OF: Readonly<Record<Exclude<NamedKind, "chat">, string>> = {
+  embedding:
+    "is for embeddings: it is `model.kind: embedding`, which runs with --runner pooling and without tools or clients",
+  rerank:
+    "is for sorting documents: it is `model.kind: rerank`, which runs with --runner pooling and without tools or clients",
+  classifier:
+    "gives texts a class or a score: it is `model.kind: rerank`, which runs with --runner pooling and without tools or clients",
+  guard:
+    "judges texts (a guard): it answers with its verdict and makes no tool calls, so it is `tools: { autoChoice: false }`",
+  vision: "reads pictures beside text: it is a chat model",
+  audio: "hears sound beside text: it is a chat model",
+  transcription: "turns speech into text, so it is no chat model",
+  speech: "turns text into speech, so it is no chat model",
+};
+
+/** What a model's name says of its kind, behind `it`; `undefined` where it says nothing. */
+export function saidOfKind(id: string): string | undefined {
+  const { kind } = readModelName(id);
+  return kind === "chat" ? undefined : SAID_OF[kind];
+}
 
 /** The kind of a pooling model by its name; `undefined` for any other. */
 export function namedPooling(id: string): "embedding" | "rerank" | undefined {
   const { kind } = readModelName(id);
+  if (kind === "classifier") return "rerank";
   return kind === "embedding" || kind === "rerank" ? kind : undefined;
 }
+
+/** Says of a model that speaks or listens by its name why it isn't served here. */
+export function unservedByName(id: string): string | undefined {
+  const { kind } = readModelName(id);
+  return kind === "transcription" || kind === "speech"
+    ? `By its name, ${id} ${SAID_OF[kind]}. ${NO_SPEECH}`
+    : undefined;
+}
+
+/** What to do with a model that speaks or listens. */
+export const NO_SPEECH =
+  "No server here supports such a model: run it in a program of its own, and declare its memory as `otherGpuMemoryGiB`.";
 
 /** What people read in a model's id. */
 export interface ModelName {
@@ -37,11 +81,15 @@ const word = (pattern: string): RegExp => new RegExp(`(?<![a-z\\d])(?:${pattern}
 const KINDS: readonly (readonly [NamedKind, RegExp])[] = [
   ["rerank", /(?:^cross-encoder\/|rerank|ms-marco|zerank)(?!.*\/)/],
   ["embedding", /^sentence-transformers\/|(?:embed|minilm|mpnet)(?!.*\/)/],
-  ["embedding", word("bge(?:m3)?|e5|gte|colbert|uae|stella")],
-  ["guard", /guard(?:ian)?(?!.*\/)/],
-  ["audio", /whisper|voxtral|parakeet|canary/],
-  ["audio", word("asr|stt|audio")],
-  ["speech", word("tts|kokoro|orpheus")],
+  ["embedding", word("bge(?:m3)?|e5|gte|colbert|uae|stella|contriever|labse|specter2?|splade")],
+  ["classifier", /(?:prompt-?guard|classif)(?!.*\/)/],
+  ["classifier", word("reward|prm|rm|nli|(?:xlm-)?roberta|deberta")],
+  ["guard", /(?:guard(?:ian)?|shieldgemma|content-?safety)(?!.*\/)/],
+  ["transcription", /whisper|parakeet|wav2vec|(?:^|[/-])canary/],
+  ["transcription", word("asr|stt")],
+  ["speech", word("tts|xtts|kokoro|orpheus|bark|speecht5|parler|vibevoice|cosyvoice\\d*")],
+  ["audio", /voxtral/],
+  ["audio", word("audio")],
   ["vision", word("v|vl\\d*|vlm|omni|ocr|vision|\\d+v|internvl\\S*|pixtral")],
 ];
 

@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
+import { Failed } from "../../commandLine/exit";
 import { terminalWidth } from "../../commandLine/layout";
 import { say } from "../../commandLine/output";
 import type { Recipe } from "../../components/catalogue";
@@ -150,11 +151,16 @@ type UseOptions = Options & {
 
 async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome> {
   const { stack, seat: bare } = placed(options, wanted);
-  const { recipe, own, seat: chosen } = await chooseModel(stack, bare, wanted);
+  const { recipe, own, unread, seat: chosen } = await chooseModel(stack, bare, wanted);
   const seat = { ...chosen, drafts: options.drafts === true };
   const change = await changeWithImage(stack, seat, recipe, {
     ...defined({ image: options.image, write: options.write }),
     given: givenOptions(options),
+  }).catch((error: unknown) => {
+    // What a name says needs that sentence where it is refused, too.
+    throw unread !== undefined && error instanceof Failed
+      ? new Failed(`${error.message} ${unread}`)
+      : error;
   });
   const { fit: found, before, after, diff, image, also } = change;
   const backup =
@@ -175,6 +181,7 @@ async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome>
   const shown = diff.trimEnd() || `${stack.file} has all of this already.`;
   const other = imageLines(image, seat.server);
   const doubt = [
+    ...(unread === undefined ? [] : [unread, ""]),
     ...(found.doubt === undefined ? [] : [`MAY NOT START: ${found.doubt}`, ""]),
     ...(found.byShare === undefined ? [] : [found.byShare, ""]),
   ];

@@ -86,13 +86,13 @@ async function namedModel(
   const own = settings.machines[machine.name];
   if (own === undefined) throw new Error("a draft of one machine has it");
   const bare = { settings, machine: machine.name, server: "b", project, leaves: [] };
-  const { recipe, seat } = await chooseModel({ settings: own }, bare, name);
+  const { recipe, seat, unread } = await chooseModel({ settings: own }, bare, name);
   const fit = fitModel(recipe, seat);
   if (fit.values.length === 0) return fit;
   const image = fit.image === undefined ? {} : { image: { image: fit.image } };
   return {
     model: recipe.id,
     wanted: { ...base, server: fit.values, ...image },
-    ...defined({ models: seat.own?.evidence }),
+    ...defined({ models: seat.own?.evidence, unread }),
   };
 }

@@ -1,5 +1,6 @@
 import { hanging, type Width } from "../../commandLine/layout";
 import { styled } from "../../commandLine/output";
+import { objectOr } from "../../faults/json";
 import { kvText, ledgerText } from "../plan/memoryText";
 import type { FitVerdict, PlannedFit, ServerFit } from "./verdict";
 
@@ -54,6 +55,8 @@ function settingsText(settings: ServerFit["server"]["settings"]): string {
     const value = settings?.[key];
     return value === undefined ? [] : [`${key} ${String(value)}`];
   });
+  const { kind = "chat" } = objectOr(settings?.model);
+  if (kind !== "chat") shown.unshift(`kind ${String(kind)}`);
   return `  Planned with ${shown.join(", ")}.`;
 }
 

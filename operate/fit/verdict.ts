@@ -106,7 +106,8 @@ function plannedFit(asked: Asked, facts: HostFacts, { home }: Place): PlannedFit
   const kv = machine.kv[container] ?? null;
   const found = findingsOf(planned, policies);
   const start = startOf(machine.ledger, kv, found);
-  const unread = start.verdict === "not judged" && asked.unread !== undefined ? [asked.unread] : [];
+  const isOpen = start.verdict === "not judged" || told === undefined;
+  const unread = isOpen && asked.unread !== undefined ? [asked.unread] : [];
   const server = {
     model,
     settings: settings.machines[machine.name]?.inferenceServers.b ?? null,

@@ -10,10 +10,16 @@ import {
   readCatalogue,
 } from "../../components/catalogue";
 import { operatorHome } from "../../components/evidence";
-import { readHubModel } from "../../components/fetch";
+import { HubUnread, readHubModel } from "../../components/fetch";
 import { familyOf } from "../../components/inference-server";
 import { sureShare } from "../../components/memory";
-import { ggufText, isPooling, readModelName } from "../../components/planned";
+import {
+  ggufText,
+  isPooling,
+  readModelName,
+  saidOfKind,
+  unservedByName,
+} from "../../components/planned";
 import { atLeast, vllmOf } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { objectOr } from "../../faults/json";
@@ -22,8 +28,9 @@ import { cachedModels, cacheOn, modelFolder } from "../../machines/hubCache";
 import { engineData, newestEngineData, versionsWithModel } from "../../vllm/engineData";
 import type { OneMachine } from "../stack/readStack";
 import { projectFolder } from "../stack/stackFile";
+import { recipeByName, USUAL_WINDOW } from "./byName";
 import { fitModel } from "./fit";
-import { currentServer, type Seat, seatFor } from "./seat";
+import { currentServer, machineOf, type Seat, seatFor } from "./seat";
 import { unclearName, whyNoName } from "./useModel";
 
 /** A config.json to be kept for later plans. */
@@ -41,6 +48,8 @@ export interface ChosenModel {
   readonly seat: Seat;
   /** Its own config.json, where no recipe tells of it. */
   readonly own?: KeptConfig;
+  /** Why nothing of it could be read, and what its name says, where that is all that is known. */
+  readonly unread?: string;
 }
 
 /**
@@ -58,6 +67,8 @@ export async function chooseModel(
   if (known.is === "one") return { recipe: known.model, seat: seatFor(known.model, bare) };
   if (wanted.includes("/") && readModelName(wanted).gguf)
     throw new Failed(`By its name, ${wanted.trim()} ${ggufText(wanted.trim())}`);
+  const speech = isHubId(wanted) ? unservedByName(wanted.trim()) : undefined;
+  if (speech !== undefined) throw new Failed(speech);
   const elsewhere = whyNoName(wanted);
   if (elsewhere !== undefined) throw elsewhere;
   const { settings } = stack;
@@ -73,7 +84,25 @@ export async function chooseModel(
     settings.inferenceServers[bare.server]?.huggingFaceTokenVariable ??
     variables.find((each) => each.huggingFaceTokenVariable)?.huggingFaceTokenVariable;
   const cache = await cacheOn(settings, path, id);
-  return ownModel(await readHubModel(id, { cache, ...defined({ tokenVariable }) }), bare);
+  try {
+    return ownModel(await readHubModel(id, { cache, ...defined({ tokenVariable }) }), bare);
+  } catch (error) {
+    const named = error instanceof HubUnread ? modelByName(id, error.message, bare) : undefined;
+    if (named === undefined) throw error;
+    return named;
+  }
+}
+
+/** A model of which nothing could be read, by its name; `undefined` where that says nothing. */
+function modelByName(id: string, unread: string, bare: Seat): ChosenModel | undefined {
+  const { totalGiB } = machineOf(bare.settings, bare.machine);
+  const named = recipeByName(id, totalGiB);
+  if (named === undefined) return undefined;
+  const { recipe, values } = named;
+  const kind = saidOfKind(id);
+  const said = kind === undefined ? "" : ` By its name it ${kind}.`;
+  const seat = { ...seatFor(recipe, bare), own: { evidence: {}, values } };
+  return { recipe, seat, unread: `${unread}${said} What is here rests on its name alone.` };
 }
 
 /** Keeps a model's config.json in the operator's `models/`, where every plan reads it. */
@@ -90,9 +119,6 @@ export function keepConfig({ id, text }: KeptConfig): string {
  * recipes for one machine name most, of each kind; a longer one is yours to write.
  */
 const LONGEST_WINDOW = { chat: 262_144, embedding: 32_768, rerank: 32_768 } as const;
-
-/** Where a config names no window. Our judgement: small enough to start, and long enough for an agent. */
-const USUAL_WINDOW = 32_768;
 
 /** A recipe of what a model's own files say, with the share that the plan of its cache asks for. */
 function ownModel(facts: Facts, bare: Seat): ChosenModel {

@@ -1,10 +1,11 @@
 import type { Recipe } from "../../../components/catalogue";
 import { readModels } from "../../../components/evidence";
-import { computedShare, type StartNeeds } from "../../../components/memory";
+import { computedShare } from "../../../components/memory";
 import { isPooling } from "../../../components/planned";
 import { defined } from "../../../faults/defined";
 import { objectOr } from "../../../faults/json";
-import { upToHundredth, VLLM_DEFAULT_UTILIZATION } from "../../../vllm/utilization";
+import { VLLM_DEFAULT_UTILIZATION } from "../../../vllm/utilization";
+import { LARGEST_SHARE, poolingShare, USUAL_WINDOW, windowByName } from "../../models/byName";
 import { type ServerValue, serverValues } from "../../models/serverValues";
 import type { HostFacts } from "../../sees/computer/facts";
 import { draft } from "../draft";
@@ -33,25 +34,6 @@ const LEAST: readonly ServerValue[] = [
   { path: ["kvCacheDtype"], value: "auto", why: "" },
 ];
 
-/** The largest share that is chosen: more needs caches to be dropped first. */
-const LARGEST_SHARE = 0.8;
-
-/** Where neither a recipe nor a config.json names a window. */
-const USUAL_WINDOW = 32_768;
-
-/**
- * The window of a model that makes vectors or sorts, where nobody here knows its own. Our judgement:
- * hardly any has a shorter one, and vLLM refuses to start with a longer one than the model's.
- */
-const SURE_WINDOW = 512;
-
-/**
- * The share of such a model of unknown size, and what it takes beside its weights, in GiB. Our
- * judgement: catalogue models of 0.6 billion parameters get 0.15 with a window of 32,768.
- */
-const POOLING_SHARE = 0.1;
-const BESIDE_POOLING_GIB = 5;
-
 /** Facts of a model that no argument of vLLM says. */
 const OF_MODEL = ["model.family", "model.kind"];
 
@@ -65,8 +47,8 @@ export function chosenValues(said: readonly ServerValue[], around: Surroundings)
   const beside = facts.servers.length > 0;
   const open = !has("gpuMemoryUtilization") || !has("maxModelLen");
   const { largest, window, computed } = open ? room(said, around) : NO_ROOM;
-  const isPooled = pools(said);
-  const usualWindow = isPooled ? SURE_WINDOW : USUAL_WINDOW;
+  const id = String(said.find(({ path }) => path.join(".") === "model.id")?.value);
+  const usualWindow = windowByName(id, pools(said));
   const placement = { beside, largest, ...defined({ computed }) };
   const known = recipe === undefined ? [] : serverValues(recipe, placement);
   const values = known.filter(({ path }) => OF_MODEL.includes(path.join(".")));
@@ -83,7 +65,7 @@ export function chosenValues(said: readonly ServerValue[], around: Surroundings)
     const of = window ?? usualWindow;
     values.push(own ?? { path: ["maxModelLen"], value: of, why: WINDOW });
     told.push(
-      `The command doesn't set --max-model-len: the window is ${(own ?? { value: of }).value}${own === undefined && window === undefined ? `, since no config.json of the model is known here${isPooled ? ": if its own is longer, write that" : ""}` : ""}.`,
+      `The command doesn't set --max-model-len: the window is ${(own ?? { value: of }).value}${own === undefined && window === undefined ? `, since no config.json of the model is known here${usualWindow < USUAL_WINDOW ? ": if its own is longer, write that" : ""}` : ""}.`,
     );
   }
   if (!has("kvCacheDtype")) values.push({ path: ["kvCacheDtype"], value: "auto", why: DTYPE });
@@ -121,7 +103,9 @@ function room(said: readonly ServerValue[], around: Surroundings) {
   };
   const wantedShare = pooling?.share.alone;
   const most =
-    pooling === undefined && pools(said) ? poolingShare(needs.needs, machine) : LARGEST_SHARE;
+    pooling === undefined && pools(said)
+      ? poolingShare(needs.needs.weightsGiB ?? 0, machine.ledger.totalGiB)
+      : LARGEST_SHARE;
   return {
     computed:
       wantedShare === undefined
@@ -137,14 +121,6 @@ const pools = (said: readonly ServerValue[]): boolean =>
   said.some(({ path, value }) => path.join(".") === "model.kind" && POOLING.has(value));
 
 const POOLING: ReadonlySet<unknown> = new Set(["embedding", "rerank"]);
-
-/** The share of a model that writes no text and that the catalogue lacks. */
-function poolingShare(
-  { weightsGiB = 0 }: StartNeeds,
-  { ledger: { totalGiB } }: ReturnType<typeof draft>["machine"],
-): number {
-  return Math.max(POOLING_SHARE, upToHundredth((weightsGiB + BESIDE_POOLING_GIB) / totalGiB));
-}
 
 /** What the share of a model that writes no text is computed from: its kind and its whole window. */
 const ofItsKind = (recipe: Recipe): ServerValue[] =>

@@ -1,5 +1,11 @@
 import type { Recipe } from "../../../components/catalogue";
-import { ggufText, namedPooling, readModelName } from "../../../components/planned";
+import {
+  ggufText,
+  namedPooling,
+  readModelName,
+  saidOfKind,
+  unservedByName,
+} from "../../../components/planned";
 import { inferenceServer } from "../../../components/settings";
 import { holdsSecret } from "../../../faults/secrets";
 import type { ServerArguments } from "../../../vllm/argv/serverArguments";
@@ -15,6 +21,8 @@ export function modelOf({ model }: ServerArguments): string {
     refuseCommand("Its model is neither a hub id nor a path without blanks.");
   if (readModelName(model).gguf)
     refuseCommand(`Its model's name says GGUF: ${model} ${ggufText(model)}`);
+  const speech = unservedByName(model);
+  if (speech !== undefined) refuseCommand(speech);
   return model;
 }
 
@@ -65,19 +73,17 @@ const plainName = (name: string): string =>
     .replace(/\/$/, "")
     .toLowerCase() || "model";
 
-/** What a command leaves open of a pooling model's kind, and a name tells. */
+/** What a command leaves open of a model's kind, and its name tells. */
 export function kindText(
   values: readonly ServerValue[],
   { options }: ServerArguments,
   id: string,
 ): string[] {
   const kind = values.find(({ path }) => path.join(".") === "model.kind");
-  if (kind?.why !== AS_COMMANDED) return [];
-  const named = namedPooling(id);
-  if (named !== undefined)
-    return [
-      `The model's name says that it is for ${named === "rerank" ? "sorting documents" : "embeddings"}: it is \`model.kind: ${named}\`, which runs with --runner pooling and without tools or clients.`,
-    ];
+  if (kind !== undefined && kind.why !== AS_COMMANDED) return [];
+  const said = saidOfKind(id);
+  if (said !== undefined && (kind !== undefined) === (namedPooling(id) !== undefined))
+    return [`The model's name says that it ${said}.`];
   return options.get("runner")?.[0] === "pooling"
     ? [
         "--runner pooling doesn't say which kind: `embedding` is assumed. Write `model.kind: rerank` if the model sorts documents.",

@@ -70,6 +70,37 @@ describe("the exit code of serving fit", () => {
     expect(await judged(file(text), ...options)).toMatchObject({ code, verdict, version: 1 });
   });
 
+  it.each<[string, string, RegExp]>([
+    ["Qwen/Qwen3.5-397B-A17B-FP8", "cannot start", /could not be fetched.*rests on its name alone/],
+    [
+      "BAAI/bge-m3",
+      "not judged",
+      /By its name it is for embeddings: it is `model.kind: embedding`/,
+    ],
+    ["Qwen/Qwen3Guard-Gen-8B", "not judged", /By its name it judges texts \(a guard\)/],
+  ])("is by the name where the hub can't be reached: %s", async (id, verdict, said) => {
+    const { change, ...found } = await judged(id);
+    expect(found).toMatchObject({ code: 1, verdict });
+    expect(change.at(-1)).toMatch(said);
+  });
+
+  it("gives a model the kind and the window that its name allows", async () => {
+    const settings = async (id: string) => (await judged(id)).server.settings;
+    expect(await settings("BAAI/bge-reranker-v2-m3")).toMatchObject({
+      ...{ model: { kind: "rerank" }, maxModelLen: 512, gpuMemoryUtilization: 0.1 },
+    });
+    expect(await settings("meta-llama/Llama-Guard-3-8B")).toMatchObject({
+      ...{ model: { kind: "chat" }, maxModelLen: 4096, tools: { autoChoice: false } },
+    });
+  });
+
+  it.each(["openai/whisper-large-v3", "hexgrad/Kokoro-82M"])("plans no chat for %s", async (id) => {
+    expect(await judged(id)).toMatchObject({
+      ...{ code: 1, verdict: "not judged", server: { settings: null } },
+      why: expect.stringMatching(/so it is no chat model\. No server here supports such a model/),
+    });
+  });
+
   it.each(["org/M-8B-GGUF", "org/M-8B-GGUF:Q4_K_M"])("asks no hub about %s", async (id) => {
     expect(await judged(id)).toMatchObject({
       ...{ code: 1, verdict: "not judged" },

@@ -256,6 +256,10 @@ describe("a command that is refused", () => {
       `Its model's name says GGUF: org/Model-GGUF:Q4_K_M ${ggufText("org/Model-GGUF:Q4_K_M")}`,
     ],
     [
+      "vllm serve openai/whisper-large-v3",
+      "By its name, openai/whisper-large-v3 turns speech into text, so it is no chat model. No server here supports such a model: run it in a program of its own, and declare its memory as `otherGpuMemoryGiB`.",
+    ],
+    [
       "vllm serve ./model.gguf",
       `Its model's name says GGUF: ./model.gguf ${ggufText("./model.gguf")}`,
     ],

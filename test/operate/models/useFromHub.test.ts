@@ -32,10 +32,20 @@ interface Setting {
   readonly args?: readonly string[];
   readonly text?: string;
   readonly env?: Record<string, string>;
+  readonly id?: string;
 }
 
 /** `models use org/model` in a project of its own, from a hub that has that model. */
-async function use({ files, only, task, behaviour, args = [], text = ALONE, env }: Setting) {
+async function use({
+  files,
+  only,
+  task,
+  behaviour,
+  args = [],
+  text = ALONE,
+  env,
+  id = MODEL,
+}: Setting) {
   const project = temporaryFolder("use-");
   writeFileSync(join(project, "Pulumi.yaml"), "name: local-serving\nruntime: nodejs\n");
   const file = join(project, "Pulumi.dgx.yaml");
@@ -49,7 +59,7 @@ async function use({ files, only, task, behaviour, args = [], text = ALONE, env 
   const run = (words: readonly string[]) =>
     runServing(words, { HF_ENDPOINT: url, HOME: join(project, "home"), ...env });
   try {
-    const used = await run(["models", "use", MODEL, ...args]);
+    const used = await run(["models", "use", id, ...args]);
     const planned: Run | undefined = args.includes("--write") ? await run(["plan"]) : undefined;
     const { dgx } = parse(readFileSync(file, "utf8")).config["local-serving:machines"];
     return { ...used, project, file, planned, dgx, hub };
@@ -143,6 +153,38 @@ describe("a model that no recipe tells of, from the hub", () => {
     const text = ALONE.replace("id: nvidia/Qwen3.6-35B-A3B-NVFP4", `id: ${MODEL}`);
     const { code, dgx } = await use({ ...of(config, 16.1), text, args: ["--write"] });
     expect([code, dgx.inferenceServers.b.trustRemoteCode]).toEqual([0, true]);
+  });
+});
+
+describe("a model whose name alone is known", () => {
+  const alone = (id: string, args: readonly string[] = []) =>
+    use({ id, args, env: { HF_ENDPOINT: "http://127.0.0.1:9" } });
+
+  it("gets the kind that its name says, and no window that it may not have", async () => {
+    const { code, out, dgx, planned } = await alone("BAAI/bge-m3", ["--write"]);
+    expect(code).toBe(0);
+    expect(out).toContain("By its name it is for embeddings");
+    expect(dgx.inferenceServers.embedding).toMatchObject({
+      ...{ model: { id: "BAAI/bge-m3", kind: "embedding" }, maxModelLen: 512 },
+    });
+    expect(planned?.code).toBe(0);
+  });
+
+  it("is refused with what its name says, and nothing is written", async () => {
+    const { code, err, dgx } = await alone("Qwen/Qwen3.5-397B-A17B-FP8", ["--write"]);
+    expect(code).toBe(1);
+    expect(err).toMatch(/GiB too little\..*the hub can't be reached.*rests on its name alone/);
+    expect(dgx.inferenceServers.b.model.id).toBe("nvidia/Qwen3.6-35B-A3B-NVFP4");
+  });
+
+  it.each([
+    ["openai/whisper-large-v3", "turns speech into text, so it is no chat model."],
+    ["org/M-8B-GGUF:Q4_K_M", "consists of GGUF files. vLLM loads one of them"],
+  ])("that says what no server serves is refused: %s", async (id, words) => {
+    const { code, err } = await alone(id);
+    expect([code, err.includes(words), err.includes("hub can't be reached")]).toEqual([
+      ...[1, true, false],
+    ]);
   });
 });
 
