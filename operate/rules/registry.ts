@@ -21,6 +21,7 @@ import { argumentRules } from "./subjects/arguments";
 import { bridgeRules } from "./subjects/bridge";
 import { client } from "./subjects/client";
 import { containers } from "./subjects/containers";
+import { draftsOf } from "./subjects/drafts";
 import { environment } from "./subjects/environment";
 import { hub } from "./subjects/hub";
 import { identity } from "./subjects/identity";
@@ -159,6 +160,7 @@ function namesOf({ hit, server: { key, container, settings }, picture: { stack }
     model: settings?.model.id ?? "<model>",
     bridge,
     familyParser: settings && toolParserFor(settings.model.family, "auto"),
+    drafts: draftsOf(hit.log, settings),
     server: settings,
     machine: stack?.settings,
     seeTheLink: SEE_THE_LINK,

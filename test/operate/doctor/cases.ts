@@ -1168,6 +1168,14 @@ export const cases: readonly MatrixCase[] = [
     name: "cuda-illegal-access, with speculative decoding",
     text: withServer(["speculative", { method: "mtp", numSpeculativeTokens: 2 }]),
   },
+  {
+    ...own("cuda-illegal-access", "device-side assert triggered", {
+      change:
+        "(mtp, 3 tokens a step), with which this was seen more often than without: start it without `speculative`",
+    }),
+    name: "cuda-illegal-access, with drafts that the log alone shows",
+    files: { log: "cuda-assert-with-drafts.log" },
+  },
   own("unknown", "EngineCore is not there", { change: "docker inspect" }),
   own("engine-said", "flux capacitor", {
     cause: "vLLM ended: the flux capacitor is misaligned.",
