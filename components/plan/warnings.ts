@@ -21,6 +21,7 @@ import type { Upstream } from "../planned/reach";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import type { MachineFault } from "../settings/referenceFaults";
+import { draftCrashes } from "../supply/draftCrashes";
 import { vllmOf } from "../supply/imageVersions";
 import { machinesSeen } from "./deviceFigures";
 import { startWarnings } from "./startWarnings";
@@ -147,6 +148,12 @@ function serverWarnings(
       "family-unproven",
       `\`family: ${family}\` chooses the parsers, but there is no config.json of ${id} to check it: when you change \`id\`, correct \`family\` too.`,
     );
+  const { method, numSpeculativeTokens: count } = server.speculative ?? {};
+  const crashes =
+    method === undefined || count === undefined
+      ? undefined
+      : draftCrashes({ id, config: model?.config, method, count, vllm: version });
+  if (crashes !== undefined) warn("drafts-crash", crashes);
   if (model?.assumedFrom !== undefined) {
     const message = `The layers of ${id} are assumed: ${model.source} is from ${model.assumedFrom}. For an exact KV plan, download the model into the cache once, or put its own config.json there.`;
     warn("config-assumed", message);
