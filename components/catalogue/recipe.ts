@@ -49,6 +49,23 @@ const source = z.strictObject({
   date: day().describe("Day on which it was published or, if that is not known, read."),
 });
 
+const report = z.strictObject({
+  of: z
+    .string()
+    .min(1)
+    .describe(
+      "The key of this file that it speaks against: one of `settings`, `parsers`, or `draft`.",
+    ),
+  what: z.string().min(1).describe("What was seen with it."),
+  upTo: z
+    .string()
+    .regex(/^\d+\.\d+(\.\d+)?$/, "Expected a version such as 0.30.0")
+    .optional()
+    .describe("Last vLLM of which it was reported. Default: any."),
+  source: z.string().min(1).describe("Who says it, and where."),
+  date: day().describe("Day on which it was published or, if that is not known, read."),
+});
+
 const speed = z.strictObject({
   tokensPerSecond: z.number().positive().describe("Tokens in a second, for one stream."),
   what: z
@@ -176,6 +193,12 @@ export const recipe = z
       .describe(
         "Published starts that say nothing about the KV cache; the others are in starts.json.",
       ),
+    against: z
+      .array(report)
+      .default([])
+      .describe(
+        "Reports against values above, beside those for them. The plan of a stack that uses such a value names both sources.",
+      ),
     notes: z.array(z.string().min(1)).default([]).describe("What else to know, a sentence each."),
     sources: z.array(source).default([]).describe("Sources of the values above."),
   })
@@ -211,7 +234,18 @@ export function sourceIssues(given: Recipe): { path: PropertyKey[]; message: str
   const told = given.sources.flatMap(({ of }) => of);
   const figures = figuresOf(given);
   const unnamed = figures.filter((path) => !told.includes(path));
+  const isSetting = (path: string) => /^(?:settings|parsers)\.|^draft$/.test(path);
   return [
+    ...given.against.flatMap(({ of }, index) =>
+      figures.includes(of) && isSetting(of)
+        ? []
+        : [
+            {
+              path: ["against", index, "of"],
+              message: `There is no setting \`${of}\` above to report against.`,
+            },
+          ],
+    ),
     ...unnamed.map((path) => ({
       path: path.split("."),
       message: `No source says where \`${path}\` is from: name it in \`sources\`.`,

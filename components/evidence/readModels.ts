@@ -7,6 +7,7 @@ import { valueBy } from "../../faults/schemaFaults";
 import { isHere } from "../../machines/address";
 import { homeOn, onMachine } from "../../machines/home";
 import { cacheHere, modelFolder, snapshotOf, weightsOf } from "../../machines/hubCache";
+import { disputedBy } from "../catalogue/disputed";
 import { STARTS } from "../catalogue/knownStarts";
 import { modelFiles, readRecipe } from "../catalogue/readCatalogue";
 import { type Recipe, sourceOf } from "../catalogue/recipe";
@@ -121,6 +122,8 @@ function evidenceOf(
       cachedConfig: hasWhole ? readJsonFile(inCache, { pythonNumbers: true }).value : undefined,
       weightsGB,
       starts: readStarts(join(kept, STARTS)),
+      disputed:
+        recipe === undefined || recipe.against.length === 0 ? undefined : disputedBy(recipe),
       prefill: prefill && { tokensPerSecond: prefill.tokensPerSecond, source: prefill.source },
     }),
   };

@@ -1,4 +1,6 @@
-import { gte, valid } from "@renovatebot/pep440";
+import { gte, lte, valid } from "@renovatebot/pep440";
+import { isRecord, objectOr } from "../../faults/json";
+import { valueAt } from "../../faults/schemaFaults";
 import { isLoopback } from "../../machines/address";
 import { overlap, subnetOf } from "../../machines/subnet";
 import { hasOneQwenParser, ONE_QWEN_PARSER } from "../../vllm/qwenParsers";
@@ -154,6 +156,7 @@ function serverWarnings(
       ? undefined
       : draftCrashes({ id, config: model?.config, method, count, vllm: version });
   if (crashes !== undefined) warn("drafts-crash", crashes);
+  for (const message of disputedIn(server, model)) warn("setting-disputed", message);
   if (model?.assumedFrom !== undefined) {
     const message = `The layers of ${id} are assumed: ${model.source} is from ${model.assumedFrom}. For an exact KV plan, download the model into the cache once, or put its own config.json there.`;
     warn("config-assumed", message);
@@ -162,6 +165,22 @@ function serverWarnings(
   const band = size === undefined ? undefined : weightBand(size / rankCount(server));
   if (size !== undefined && band?.comfortable === false)
     warn("weights", `${weightsOfRank(size, rankCount(server))} are ${band.verdict}.`);
+}
+
+/** What was reported against settings that a server has and its model's recipe, too. */
+function disputedIn(server: InferenceServerSettings, model: ModelEvidence | undefined): string[] {
+  const version = vllmOf(server);
+  return (model?.disputed ?? []).flatMap(({ setting, value, upTo, ...said }) => {
+    const own = valueAt(server, setting.split("."));
+    const isUsed = isRecord(value)
+      ? Object.entries(value).every(([key, each]) => objectOr(own)[key] === each)
+      : own === value;
+    const isPast =
+      upTo !== undefined && version !== undefined && valid(version) !== null && !lte(version, upTo);
+    if (!isUsed || isPast) return [];
+    const shown = isRecord(value) ? setting : `${setting}: ${String(value)}`;
+    return [`\`${shown}\` was reported against: ${said.against}. For it: ${said.for}.`];
+  });
 }
 
 /** What a model's name says against the kind that it is declared as; `undefined` where nothing. */

@@ -73,8 +73,23 @@ export interface ModelEvidence {
   readonly assumedFrom?: string;
   /** Starts of this model that somebody published, each with what it ran with. */
   readonly starts?: Omit<ModelStarts, "model">;
+  /** Settings that its recipe has and somebody reported against. */
+  readonly disputed?: readonly Disputed[];
   /** How fast this model reads prompts on such a machine, according to its recipe. */
   readonly prefill?: { readonly tokensPerSecond: number; readonly source: string };
+}
+
+/** A setting of a model that was reported for and against. */
+export interface Disputed {
+  /** Dotted path below the server in a stack file. */
+  readonly setting: string;
+  /** The value that both speak of; of a group, the keys that count. */
+  readonly value: unknown;
+  /** What was seen, and who says it. */
+  readonly against: string;
+  readonly for: string;
+  /** The last vLLM of which it was reported. */
+  readonly upTo?: string;
 }
 
 /** The weights of a model by the catalogue. */

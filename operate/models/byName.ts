@@ -73,6 +73,7 @@ export function recipeByName(id: string, totalGiB: number): NamedRecipe | undefi
     settings: { maxModelLen: windowByName(id), kvCacheDtype: "auto" },
     speeds: [],
     starts: [],
+    against: [],
     notes: [],
     sources: [
       {

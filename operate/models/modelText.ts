@@ -121,7 +121,7 @@ function hereText(fit: Fit, alone: string): string {
 
 /** Everything that is known of a model, each value with its source. */
 export function recipeText(recipe: Recipe, { fit, alone }: ModelRow): string {
-  const { config, notes, speeds, starts, sources } = recipe;
+  const { config, notes, speeds, starts, sources, against } = recipe;
   const value = (path: string) => {
     const found = path
       .split(".")
@@ -153,6 +153,10 @@ export function recipeText(recipe: Recipe, { fit, alone }: ModelRow): string {
     ...starts.map(
       (each) =>
         `${each.works ? "started" : "failed"} at ${each.share}: ${each.source} (${each.date})`,
+    ),
+    ...against.map(
+      ({ of, what, upTo, source, date }) =>
+        `against ${of}: ${what}${upTo === undefined ? "" : `, up to vLLM ${upTo}`}: ${source} (${date})`,
     ),
     ...notes,
   ]);

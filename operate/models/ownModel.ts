@@ -150,6 +150,7 @@ function ownModel(facts: Facts, bare: Seat): ChosenModel {
     settings: { maxModelLen: Math.min(window, LONGEST_WINDOW[kind]), kvCacheDtype: "auto" },
     speeds: [],
     starts: [],
+    against: [],
     notes: [],
     sources: [
       {
