@@ -4,6 +4,7 @@ import { mayBeQuoted } from "../../../faults/quoting";
 import { holdsSecret } from "../../../faults/secrets";
 import { fitsServer } from "../../models/leastServer";
 import { assigned } from "./assignments";
+import { libraryOfOther, ofOtherMachine } from "./otherMachine";
 import { asWritten, expansions, type LeftOut } from "./words";
 
 /** An option of `docker run` with its value, if it takes one. */
@@ -198,7 +199,9 @@ function becomes(
   if (name === "publish") return { leftOut: publish(value, ports) };
   if (name === "volume" || name === "mount") return mountFacts(option, cacheInside);
   if (ownValue(SET_HERE, name)?.test(value)) return { setHere: `--${name}` };
-  return { leftOut: [{ what: written(option), why: ownValue(WHY, name) ?? NO_OPTION }] };
+  const other = name === "platform" ? ofOtherMachine(name, value) : undefined;
+  const why = [other, ownValue(WHY, name) ?? NO_OPTION].filter((each) => each !== undefined);
+  return { leftOut: [{ what: written(option), why: why.join(" ") }] };
 }
 
 /** What becomes of a volume; `cacheInside` is where the container looks for models. */
@@ -213,6 +216,8 @@ function mountFacts(option: DockerOption, cacheInside: string | undefined): Beco
   }
   if (OTHER_CACHE.test(target)) return { setHere: "volumes of compiled kernels" };
   const what = written(option);
+  const other = libraryOfOther(source, target);
+  if (other !== undefined) return { leftOut: [{ what, why: other }] };
   const [from, to] = [sourceOf(source), plainFolder(target)];
   return {
     volumes: [{ ...defined({ source: from }), target: to, what }],

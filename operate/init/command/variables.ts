@@ -4,6 +4,7 @@ import { ownValue } from "../../../faults/defined";
 import { holdsSecret, isSecretName } from "../../../faults/secrets";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { folderOf } from "./dockerOptions";
+import { ofOtherMachine } from "./otherMachine";
 import { expansions, type LeftOut } from "./words";
 
 /** What a server's block and its machine get of a command's variables. */
@@ -100,6 +101,8 @@ function whyNot(name: string, given: string): string | undefined {
     return "it guards only part of vLLM's routes; the bridge has a key for other computers.";
   if (isSecretName(name) || holdsSecret(`${name}=${given}`))
     return "a secret has no place in a stack file.";
+  const other = ofOtherMachine(name, given);
+  if (other !== undefined) return other;
   if (PLACES.test(name)) return "models lie in `modelCache`, and other caches in a volume.";
   if (GPUS.test(name)) return "the container gets all GPUs of the machine.";
   if (!/^[A-Z_][A-Z0-9_]*$/.test(name))
