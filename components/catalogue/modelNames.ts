@@ -62,36 +62,39 @@ export function modelNamed<Model extends NamedModel>(
 /** `organisation/name`, which names one repository of the hub and no other. */
 export const isHubId = (name: string): boolean => /^[\w.-]{1,96}\/[\w.-]{1,96}$/.test(name.trim());
 
-/** Words, the family's and one more, that make an id one of another model's. */
-const SHARED_WORDS = 2;
+/** How many letters of a name may be mistyped. */
+const MISTYPED = 2;
 
 /**
- * Whether an id was probably meant as another one: it is misspelt, or shares more than a word with
- * it. One shared word, such as the family's, is what any relative has.
+ * Whether an id was probably meant as another one, which is the same model: of one family, size,
+ * version and kind, in whatever format; or the same but for some letters.
  */
 export function isNearly(id: string, other: string): boolean {
   const [words = [], own = []] = [id, other].map((each) => wordsOf(each.split("/")[1] ?? each));
-  const text = words.join("");
-  const shared = words.filter((word) => own.includes(word)).length;
-  if (!isSameModel(words, own)) return false;
-  return shared >= SHARED_WORDS || distance(text, own.join("")) <= text.length * MISSPELT;
+  const isSame = identity(words).join() === identity(own).join();
+  const isMistyped = distance(words.join(""), own.join("")) <= MISTYPED;
+  return isSame || (isMistyped && agree(words, own));
 }
 
-/** A number of all parameters, or of a model's version. */
-const PARAMETERS = /^e?\d+(?:\.\d+)?[bm]$/;
-const VERSION = /^\d+(?:\.\d+)?$/;
+/** Words that don't make another model of a name: formats of its weights, and what most names have. */
+const FORMATS =
+  /^(?:nvfp\d|mxfp\d|w\d+a\d+|w\d|int\d|fp\d+|bf16|awq|gptq|autoround|gguf|bnb|quantized|dynamic|mixed|block|kv|modelopt|marlin|ct|instruct|it|chat|hf|nvidia|meta|openai|gb10|\d+bits?)$/;
 
-/**
- * Whether two names may be of one model: of one size and version where both tell it, and of one kind.
- * Another size, another version or a smaller sister is another model.
- */
-function isSameModel(words: readonly string[], own: readonly string[]): boolean {
-  const agree = (what: RegExp) => {
+/** What is left of a name's words in order, where those of a format are left out. */
+const identity = (words: readonly string[]): readonly string[] =>
+  words.filter((word) => !FORMATS.test(word)).sort();
+
+/** Numbers of a name that no mistyped letter explains: parameters, all and active, version, month. */
+const NUMBERS = [/^e?\d+(?:\.\d+)?[bm]$/, /^a\d+b$/, /^\d+(?:\.\d+)?$/, /^\d{4}$/];
+
+/** Whether two names tell no other number and no other kind, where both tell one. */
+function agree(words: readonly string[], own: readonly string[]): boolean {
+  const kinds = (all: readonly string[]) => all.filter((word) => KIND_WORDS.has(word)).sort();
+  const numbers = NUMBERS.every((what) => {
     const [mine, theirs] = [words, own].map((all) => all.find((word) => what.test(word)));
     return mine === undefined || theirs === undefined || mine === theirs;
-  };
-  const kinds = (all: readonly string[]) => all.filter((word) => KIND_WORDS.has(word)).sort();
-  return agree(PARAMETERS) && agree(VERSION) && kinds(words).join() === kinds(own).join();
+  });
+  return numbers && kinds(words).join() === kinds(own).join();
 }
 
 /** Whether a model's name may go on where a name ends: it has all words, or versions of them. */
@@ -141,7 +144,7 @@ const FAMILY = /^[a-z]{3,}$/;
 
 /** A size, a way to store weights, a version, or letters; sizes and versions stay whole. */
 const WORD =
-  /a\d+b(?![a-z])|(?:e?\d+(?:\.\d+)?)[bm](?![a-z])|nvfp4|mxfp4|w4a4|int4|int8|fp8|bf16|[a-z]+|\d+(?:\.\d+)?/g;
+  /a\d+b(?![a-z])|(?:e?\d+(?:\.\d+)?)[bm](?![a-z])|(?:nv|mx)fp\d|w\d+a\d+|int[48]|fp\d+|bf16|gb10|\d-?bits?|[a-z]+|\d+(?:\.\d+)?/g;
 
 /** The words of a name. Two figures behind one another are a version: `qwen3_6` is `qwen3.6`. */
 function wordsOf(name: string): string[] {
