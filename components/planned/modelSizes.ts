@@ -43,9 +43,12 @@ const UNNUMBERED: readonly Family[] = [
 const FEWER_BITS: readonly Family[] = [
   // MXFP4, of which 120b are 116.8 billion: 61 GB (models/openai--gpt-oss-120b).
   { stem: /gpt-oss/, bits: 4 },
-  // Mistral AI publishes its models of one name in 8 bits since the end of 2025.
-  { stem: /^(?:mistral|ministral|devstral|magistral)/, bits: FP8 },
-  { stem: /^(?:leanstral|pixtral|codestral|voxtral)/, bits: FP8 },
+  // Mistral AI publishes its models of one name in 8 bits since the end of 2025; before, their names
+  // have an earlier month, or a version such as v0.3.
+  {
+    stem: /^(?:leanst|pixt|codest|voxt|magist|devst|minist|mist)ral(?!.*-(?:v0\.\d|2[34]\d\d|250\d|251[01])(?!\d))/,
+    bits: FP8,
+  },
   { stem: /deepseek-(?:v[3-9]|r1(?!-distill))/, bits: MXFP4 },
   { stem: /kimi-k[2-9]|mimo-v|minimax-m2/, bits: INT4 },
   { stem: /^(?:ling|ring)-\d\.\d/, bits: FP8 },
