@@ -10,7 +10,7 @@ const RENAMED: Readonly<Record<string, string>> = {
 };
 
 /** The setting of a server that a recipe's key gives; `undefined` for a key that gives none. */
-export const settingOf = (key: string): string | undefined =>
+const settingOf = (key: string): string | undefined =>
   RENAMED[key] ?? /^settings\.(\w+)$/.exec(key)?.[1];
 
 /** The settings of a recipe that were reported against, with both sources. */

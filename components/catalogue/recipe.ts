@@ -53,9 +53,7 @@ const report = z.strictObject({
   of: z
     .string()
     .min(1)
-    .describe(
-      "The key of this file that it speaks against: one of `settings`, `parsers`, or `draft`.",
-    ),
+    .describe("The key of this file that it is against: one of `settings`, `parsers`, or `draft`."),
   what: z.string().min(1).describe("What was seen with it."),
   upTo: z
     .string()

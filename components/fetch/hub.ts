@@ -74,6 +74,21 @@ export async function askHub(
   };
 }
 
+/** A part of the weights; beside them, some repositories have all of them again in one file. */
+const SHARD = /^(?:model|pytorch_model)-\d+-of-\d+\.(?:safetensors|bin)$/;
+
+/** Weights as vLLM reads them: safetensors, or where there are none the older files. */
+const WEIGHTS = [/^[^/]+\.safetensors$/, /^[^/]+\.(?:bin|pt|pth)$/];
+
+/** Bytes of a model's weights by its files; 0 where none of them are weights that vLLM reads. */
+export function weightBytes(files: HubListing["files"]): number {
+  const [whole = []] = WEIGHTS.map((form) => files.filter(({ path }) => form.test(path))).filter(
+    ({ length }) => length > 0,
+  );
+  const shards = whole.filter(({ path }) => SHARD.test(path));
+  return (shards.length > 0 ? shards : whole).reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
 /** The text of a small file of a model, or an `Error` with why it doesn't come. */
 export async function hubText(
   { id, commit }: Pick<HubListing, "id" | "commit">,

@@ -7,7 +7,7 @@ import { LARGEST_ANSWER_BYTES } from "../../http/ask";
 import { type ModelCache, snapshotOf, weightsOf } from "../../machines/hubCache";
 import { BYTES_PER_GB } from "../../units/memory";
 import { explained, isCertain } from "./causes";
-import { askHub, type HubListing, hubText, tokenIn } from "./hub";
+import { askHub, type HubListing, hubText, tokenIn, weightBytes } from "./hub";
 import { toolParserIn } from "./toolSigns";
 import { type Repository, unserved } from "./unserved";
 
@@ -94,9 +94,6 @@ function proxyText(id: string, words: string): string {
   return ` HTTPS_PROXY is not used here: first download the model into the machine's cache (\`hf download ${id}\`), where it is read without the hub.`;
 }
 
-/** A part of the weights; beside them, some repositories have all of them again in one file. */
-const SHARD = /^model-\d+-of-\d+\.safetensors$/;
-
 /** A repository with the texts that were read of it. */
 interface ReadRepository extends Omit<Repository, "config" | "adapter" | "revision"> {
   readonly revision: string;
@@ -119,9 +116,7 @@ function inCache(cache: ModelCache, id: string, snapshot: string): ReadRepositor
 
 function atHub({ id, task, commit, files }: HubListing, texts: ReadonlyMap<string, string>) {
   const index = objectOr(objectOr(jsonIn(texts.get(FILES.index) ?? "")).metadata);
-  const whole = files.filter(({ path }) => /^[^/]+\.safetensors$/.test(path));
-  const shards = whole.filter(({ path }) => SHARD.test(path));
-  const bytes = (shards.length > 0 ? shards : whole).reduce((sum, each) => sum + each.bytes, 0);
+  const bytes = weightBytes(files.filter(({ path }) => path.endsWith(".safetensors")));
   const total = typeof index.total_size === "number" ? index.total_size : bytes;
   const read: ReadRepository = {
     id,

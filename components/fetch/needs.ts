@@ -4,13 +4,13 @@ import { objectOr, textOr } from "../../faults/json";
 import { docker, dockerJson } from "../../machines/docker/docker";
 import { layersOf, repositoryOf } from "../../machines/docker/manifest";
 import { diskFor, filesOf } from "../../machines/files";
-import { cacheOn, isWhole } from "../../machines/hubCache";
+import { cacheOn, isWhole, snapshotOf, weightsOf } from "../../machines/hubCache";
 import type { CommandPlace } from "../../machines/onMachine";
 import { BYTES_PER_GB, gb } from "../../units/memory";
 import { programWords } from "../on-demand/programOnMachine";
 import { type MachinePlan, serversOn } from "../plan/types";
 import type { FetchTarget } from "./causes";
-import { askHub, bytesLeft, tokenIn } from "./hub";
+import { askHub, bytesLeft, tokenIn, weightBytes } from "./hub";
 
 /** Something of the plan that isn't on the machine yet. */
 export interface Missing extends FetchTarget {
@@ -44,6 +44,8 @@ export interface Needs {
   readonly models: readonly MissingModel[];
   /** llama-swap, where it is declared and not here. */
   readonly program?: Missing;
+  /** Sizes of models' weights in GB by their ids, as the cache's files or the hub tell them. */
+  readonly weightsGB?: Readonly<Record<string, number>>;
   readonly disks: readonly DiskNeed[];
   /** Whether the engine runs as a user: then root inside a container is that user. */
   readonly rootless: boolean;
@@ -71,11 +73,15 @@ const LOOK_SECONDS = 60;
 /** Reads what a machine lacks of its plan. Throws `Failed` where Docker doesn't answer. */
 export async function readNeeds(machine: MachinePlan, reading: ReadingNeeds = {}): Promise<Needs> {
   const info = objectOr(await dockerJson(["info", "--format", "{{json .}}"], machine.dockerHost));
-  const [images, models, program] = await Promise.all([
+  const [images, found, program] = await Promise.all([
     missingImages(machine),
-    missingModels(machine, reading),
+    readModels(machine, reading),
     missingProgram(machine),
   ]);
+  const models = found.flatMap(({ missing }) => missing ?? []);
+  const weightsGB = Object.fromEntries(
+    found.flatMap(({ id, weightsGB: size }) => (size ? [[id, size] as const] : [])),
+  );
   const root = textOr(info.DockerRootDir);
   const disks = await disksOf(machine, [
     ...images.map(({ bytes = 0 }) => ({ path: root, bytes: bytes * IMAGE_ON_DISK })),
@@ -85,7 +91,7 @@ export async function readNeeds(machine: MachinePlan, reading: ReadingNeeds = {}
       : [{ path: machine.onDemand?.folder ?? "", bytes: (program.bytes ?? 0) * PROGRAM_ON_DISK }]),
   ]);
   const rootless = /rootless/.test(String(info.SecurityOptions));
-  return { images, models, ...defined({ program }), disks, rootless };
+  return { images, models, weightsGB, ...defined({ program }), disks, rootless };
 }
 
 /** The images of a plan that an engine lacks. */
@@ -142,11 +148,48 @@ async function missingProgram(machine: MachinePlan): Promise<Missing | undefined
   return { ...of, ...(bytes === "" ? {} : { bytes: Number(bytes) }) };
 }
 
-/** The models of a plan that their cache lacks, or has in part. */
-async function missingModels(
+/** A model of a plan: what its cache lacks of it, and the size of its weights where that is told. */
+interface ReadModel {
+  readonly id: string;
+  readonly missing?: MissingModel;
+  readonly weightsGB?: number | undefined;
+}
+
+/** The models of a plan, as their cache and the hub have them. */
+async function readModels(
   machine: MachinePlan,
   { trustsCache = false, knownGB }: ReadingNeeds,
-): Promise<MissingModel[]> {
+): Promise<ReadModel[]> {
+  const read = async ({ id, ...rest }: WantedModel): Promise<ReadModel> => {
+    const { revision, tokenVariable } = rest;
+    const cache = await cacheOn(machine, rest.cache, id);
+    const whole = isWhole(cache, id, revision);
+    const snapshot = whole ? snapshotOf(cache, id, revision) : undefined;
+    const weightsGB = snapshot === undefined ? undefined : weightsOf(cache, snapshot);
+    if (whole && trustsCache) return { id, weightsGB };
+    const of = { kind: "model", name: id, ...rest } as const;
+    const token = process.env[tokenVariable ?? ""] || tokenIn(cache);
+    const answer = await askHub({ id, ...defined({ revision }) }, token);
+    if (typeof answer !== "string") {
+      const bytes = bytesLeft(cache, id, answer);
+      const size = weightBytes(answer.files) / BYTES_PER_GB;
+      return bytes === undefined
+        ? { id, weightsGB: size }
+        : { id, weightsGB: size, missing: { ...of, bytes } };
+    }
+    if (whole) return { id, weightsGB };
+    const gb = knownGB?.(id);
+    const bytes = gb && gb * BYTES_PER_GB;
+    return { id, missing: { ...of, ...defined({ bytes }), problem: answer } };
+  };
+  return Promise.all(wantedModels(machine).map(read));
+}
+
+/** A model that a server of a plan loads from the hub. */
+type WantedModel = ReturnType<typeof wantedModels>[number];
+
+/** The models that a plan's servers load from the hub, each once for a cache. */
+function wantedModels(machine: MachinePlan) {
   const wanted = new Map(
     serversOn(machine).flatMap(
       ({ hubModels, modelCache: cache, container: { image }, tokenFile }) =>
@@ -161,25 +204,7 @@ async function missingModels(
         }),
     ),
   );
-  const found = await Promise.all(
-    [...wanted.values()].map(async ({ id, ...rest }) => {
-      const { revision, tokenVariable } = rest;
-      const cache = await cacheOn(machine, rest.cache, id);
-      const whole = isWhole(cache, id, revision);
-      if (whole && trustsCache) return undefined;
-      const of = { kind: "model", name: id, ...rest } as const;
-      const token = process.env[tokenVariable ?? ""] || tokenIn(cache);
-      const answer = await askHub({ id, ...defined({ revision }) }, token);
-      if (typeof answer !== "string") {
-        const bytes = bytesLeft(cache, id, answer);
-        return bytes === undefined ? undefined : { ...of, bytes };
-      }
-      if (whole) return undefined;
-      const gb = knownGB?.(id);
-      return { ...of, ...defined({ bytes: gb && gb * BYTES_PER_GB }), problem: answer };
-    }),
-  );
-  return found.flatMap((model) => model ?? []);
+  return [...wanted.values()];
 }
 
 /**

@@ -143,20 +143,13 @@ function serverWarnings(
       `\`qwen3_xml\` and \`qwen3_coder\` are the same parser since vLLM ${ONE_QWEN_PARSER}: switching between them changes nothing in ${version}.`,
     );
   const { family = "other", id } = server.model;
-  const kind = kindByName(server);
-  if (kind !== undefined) warn("kind-by-name", kind);
+  for (const message of kindByName(server)) warn("kind-by-name", message);
   if (family !== "other" && model?.config === undefined)
     warn(
       "family-unproven",
       `\`family: ${family}\` chooses the parsers, but there is no config.json of ${id} to check it: when you change \`id\`, correct \`family\` too.`,
     );
-  const { method, numSpeculativeTokens: count } = server.speculative ?? {};
-  const crashes =
-    method === undefined || count === undefined
-      ? undefined
-      : draftCrashes({ id, config: model?.config, method, count, vllm: version });
-  if (crashes !== undefined) warn("drafts-crash", crashes);
-  for (const message of disputedIn(server, model)) warn("setting-disputed", message);
+  for (const [code, message] of reportedAgainst(server, model)) warn(code, message);
   if (model?.assumedFrom !== undefined) {
     const message = `The layers of ${id} are assumed: ${model.source} is from ${model.assumedFrom}. For an exact KV plan, download the model into the cache once, or put its own config.json there.`;
     warn("config-assumed", message);
@@ -165,6 +158,27 @@ function serverWarnings(
   const band = size === undefined ? undefined : weightBand(size / rankCount(server));
   if (size !== undefined && band?.comfortable === false)
     warn("weights", `${weightsOfRank(size, rankCount(server))} are ${band.verdict}.`);
+}
+
+/** What others reported against a server's settings, each with its code. */
+function reportedAgainst(
+  server: InferenceServerSettings,
+  model: ModelEvidence | undefined,
+): (readonly [code: string, message: string])[] {
+  const { speculative } = server;
+  const crashes =
+    speculative &&
+    draftCrashes({
+      id: server.model.id,
+      config: model?.config,
+      method: speculative.method,
+      count: speculative.numSpeculativeTokens,
+      vllm: vllmOf(server),
+    });
+  return [
+    ...(crashes === undefined ? [] : [["drafts-crash", crashes] as const]),
+    ...disputedIn(server, model).map((message) => ["setting-disputed", message] as const),
+  ];
 }
 
 /** What was reported against settings that a server has and its model's recipe, too. */
@@ -183,15 +197,15 @@ function disputedIn(server: InferenceServerSettings, model: ModelEvidence | unde
   });
 }
 
-/** What a model's name says against the kind that it is declared as; `undefined` where nothing. */
-function kindByName({ model: { id, kind }, tools }: InferenceServerSettings): string | undefined {
+/** What a model's name says against the kind that it is declared as. */
+function kindByName({ model: { id, kind }, tools }: InferenceServerSettings): string[] {
   const unserved = unservedByName(id);
-  if (unserved !== undefined) return unserved;
+  if (unserved !== undefined) return [unserved];
   const isGuard = readModelName(id).kind === "guard";
   const differs = isGuard
     ? kind === "chat" && tools.autoChoice
     : namedPooling(id) !== undefined && !isPooling(kind);
-  return differs ? `By its name, ${id} ${saidOfKind(id)}.` : undefined;
+  return differs ? [`By its name, ${id} ${saidOfKind(id)}.`] : [];
 }
 
 /**

@@ -16,6 +16,7 @@ import { ownFolderFindings } from "./ownFolders";
 import { rankPorts } from "./readLink";
 import { takenPort } from "./takenPort";
 import { type MachineFacts, type PreflightFinding, refused, warned } from "./types";
+import { unweighedModels } from "./unweighedModels";
 
 /** Judges what was read against what is planned. Pure; every finding carries its figures. */
 export function judgeMachine(machine: MachinePlan, facts: MachineFacts): PreflightFinding[] {
@@ -47,6 +48,7 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
     ...judgeOnDemand(machine, facts),
     ...roomFindings(facts),
     ...modelFindings(machine, facts),
+    ...unweighedModels(machine, facts),
   ];
 }
 

@@ -17,6 +17,7 @@ import { rankPorts, readLink } from "./readLink";
 import { readOnDemand } from "./readOnDemand";
 import { readSimpleServer } from "./readSimpleServer";
 import type { DirectoryFacts, MachineFacts } from "./types";
+import { containersAsApplied } from "./unweighedModels";
 
 /** Reads everything the preflight judges. It only ever reads, instance A included. */
 export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
@@ -69,6 +70,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
       const fault = isKey || value === "" ? keyFault(value) : undefined;
       return fault === undefined ? [] : [{ name, fault }];
     }),
+    asApplied: await containersAsApplied(machine, files),
     ...defined({ simpleServer, memory, needs, link, onDemand, device: device?.id }),
   };
 }

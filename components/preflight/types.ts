@@ -31,6 +31,8 @@ export interface MachineFacts {
   readonly faultyVariables: readonly { readonly name: string; readonly fault: string }[];
   /** What was read of Ollama, where there is one. */
   readonly simpleServer?: SimpleServerFacts;
+  /** Containers that the plan which was applied last has as they are planned now. */
+  readonly asApplied?: readonly string[];
   /** Images and models that are not here yet, where an engine answers. */
   readonly needs?: Needs;
   /**

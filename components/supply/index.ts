@@ -1,6 +1,5 @@
 /** The door of the supply list: what must not run, and what is known of images. */
 
-export { draftCrashes } from "./draftCrashes";
 export {
   believedVllm,
   engineNamed,
