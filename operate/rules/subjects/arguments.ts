@@ -16,13 +16,19 @@ import {
 } from "../../../vllm/optionHistory";
 import { redact } from "../../programs/redact";
 import { startSign } from "../../sees/log/sign";
-import { APPLY, type Row, type Told } from "../rule";
+import { APPLY, type Row, type Told, type Words } from "../rule";
 import { versionSeen } from "./version";
 
 /** What argparse says of words that it has no use for, with a blank between them. */
 const LEFTOVERS = startSign(
   "error: unrecognized arguments:",
   /(?:(\S{1,40}): )?error: unrecognized arguments: (.*)/,
+);
+
+/** What argparse says of a value, with the choice or the pairs that it refused. */
+const REFUSED_VALUE = startSign(
+  "error: argument ",
+  /error: argument (--[\w-]+)\S*: (invalid |Value |expected )(?:choice: '([\w.-]{1,60})'|(\w+=\d+(?:,\w+=\d+)*) cannot be converted)?/,
 );
 
 /** Most leftovers that are told one by one, and most characters of them that are looked at. */
@@ -80,7 +86,62 @@ export const argumentRules: readonly Row[] = [
       };
     },
   },
+  {
+    id: "argument-refused",
+    when: REFUSED_VALUE,
+    say: (told) => refusedValue(told),
+  },
+  {
+    id: "model-missing",
+    when: startSign(
+      "error: the following arguments are required:",
+      /error: the following arguments are required: (model_tag|--model)\b/,
+    ),
+    say: ({ hit }) => ({
+      cause: "vLLM was started without a model.",
+      advice:
+        hit.groups[0] === "--model"
+          ? "Write `--model MODEL`: this entrypoint takes it by its option."
+          : "Write `vllm serve MODEL`, the model first. In a script a line that goes on ends with a backslash and nothing after it.",
+      command: "serving fit command.sh",
+    }),
+  },
 ];
+
+/** What is said of a value that an option doesn't take: it may be one of a later release's. */
+function refusedValue({ hit, server }: Told): Words {
+  const [flag = "", , choice, pairs] = hit.groups;
+  const cause = `This version of vLLM refuses the value of ${flag || "an argument"}`;
+  const where = `correct the setting of inferenceServers.${server.key}, or its \`extraArgs\`.`;
+  const later = versionsWithChoice(flag.slice(2), choice ?? "");
+  if (later !== undefined)
+    return {
+      cause: `${cause}: \`${choice}\` came with a later one.`,
+      advice: `Take an image of vLLM ${later} or later, or one of the values that the line names: ${where}`,
+      command: "serving pin vllm/vllm-openai:v0.30.0",
+    };
+  if (pairs)
+    return {
+      cause: `${cause}: it wants JSON.`,
+      advice: `Write \`${flag} '${asJson(pairs)}'\`: ${where}`,
+    };
+  return { cause: `${cause}.`, advice: `The line says which values it takes: ${where}` };
+}
+
+/** The first release with data that takes a value of an option; `undefined` where none does. */
+const versionsWithChoice = (option: string, choice: string): string | undefined =>
+  engineVersions().find((version) => engineData(version)?.choices[option]?.includes(choice));
+
+/** `image=4,video=1` as JSON. */
+const asJson = (pairs: string): string =>
+  JSON.stringify(
+    Object.fromEntries(
+      pairs.split(",").map((pair) => {
+        const [name = "", value = ""] = pair.split("=");
+        return [name, Number(value)];
+      }),
+    ),
+  );
 
 /** The engine that a log is of, by its own words, else by the image of the stack file. */
 function engineOf({ hit: { log }, server: { settings }, picture }: Told): Engine {
@@ -105,7 +166,7 @@ function leftoversIn(text: string, program: string, engine: Engine) {
   const front = at < 0 ? words : words.slice(0, at);
   const isProgram = PROGRAM.test(front[0] ?? "");
   const inFront = isProgram
-    ? [programTwice(front)]
+    ? [programTwice(front, program)]
     : front.slice(0, MOST_TOLD).map((word) => plainWord(word, program));
   // All that stands behind a shell is its own.
   const isShell = isProgram && front.some((word) => SHELL.test(word));
@@ -131,13 +192,23 @@ function flagsIn(words: readonly string[]): FlagWords[] {
 /** Whether a word may be shown: nothing that could be a secret. */
 const isShown = (word: string): boolean => /^[\w./:@+-]{1,80}$/.test(word) && !holdsSecret(word);
 
-function programTwice(front: readonly string[]): Leftover {
+/** The entrypoint of images before `vllm serve`: it takes the model by its option alone. */
+const API_SERVER = "api_server.py";
+
+function programTwice(front: readonly string[], program: string): Leftover {
   const named = `\`${front.slice(0, 3).filter(isShown).join(" ")}\``;
   if (front.some((word) => SHELL.test(word)))
     return {
       why: `${named} came as arguments of vLLM, which the image's entrypoint already starts`,
       instead: [
         "Leave the shell out, or make it the entrypoint (`docker run --entrypoint bash IMAGE -c '...'`, `entrypoint:` in compose).",
+      ],
+    };
+  if (program === API_SERVER)
+    return {
+      why: `${named} came as extra words, since the image's entrypoint starts the server already (${API_SERVER})`,
+      instead: [
+        "Leave out `vllm serve` (or the `python3 -m ...`) behind the image's name, and write `--model` in front of the model.",
       ],
     };
   return {
@@ -163,7 +234,7 @@ function plainWord(word: string, program: string): Leftover {
         "Nothing may stand behind a backslash, not even a blank; in a folded text of YAML leave it out.",
       ],
     };
-  if (program === "api_server.py" && /\//.test(word))
+  if (program === API_SERVER && /\//.test(word))
     return {
       why: `${named} came as a word of its own, and this entrypoint takes the model by its option`,
       instead: ["Write `--model` in front of it, and no `serve`."],
@@ -226,31 +297,58 @@ function otherVersions(
   };
 }
 
+/** Options of the first servers (vLLM 0.2, engine/arg_utils.py and api_server.py): every version has them. */
+const ALWAYS_THERE: ReadonlySet<string> = new Set([
+  ...[
+    "model",
+    "tokenizer",
+    "revision",
+    "dtype",
+    "max-model-len",
+    "trust-remote-code",
+    "load-format",
+  ],
+  ...["download-dir", "tensor-parallel-size", "pipeline-parallel-size", "gpu-memory-utilization"],
+  ...["max-num-seqs", "max-num-batched-tokens", "seed", "block-size", "quantization"],
+  ...["host", "port", "served-model-name", "chat-template", "allowed-origins"],
+]);
+
 /** What is wrong with an option that this vLLM has. */
-function formWrong({ flag, values }: FlagWords, engine: Engine, name: string): Leftover {
+function formWrong(
+  { flag, values }: FlagWords,
+  { release, isOlder }: Engine,
+  name: string,
+): Leftover {
   if (LONG_DASH.test(flag))
     return {
       why: `\`${flag}\` begins with a long dash, as web pages and editors make it`,
       instead: [`Write \`--${name}\` with two hyphens.`],
     };
-  const { release, isOlder } = engine;
   const [first] = engineVersions();
-  const isOld =
-    release !== undefined && !isOlder
-      ? []
-      : [`Or this vLLM is too old for it: what was before ${first} isn't known here.`];
+  const isThere =
+    (release !== undefined && !isOlder) || ALWAYS_THERE.has(name) || !flag.startsWith("--");
   const [value = ""] = values;
-  if (value === "")
-    return {
-      why: `\`${flag}\` is an option of vLLM, but its word has more in it, such as a blank or a quote at its end`,
-      instead: [`Write \`${flag}\` alone, without quotes inside the word.`, ...isOld],
-    };
-  const quoted = mayBeQuoted(value) ? value : "VALUE";
+  const form =
+    value === "" ? switchForm(flag) : valueForm(flag, mayBeQuoted(value) ? value : "VALUE");
+  if (isThere) return form;
+  // argparse puts a blank between all that it leaves over, so the line doesn't say which it was.
   return {
-    why: `\`${flag}\` and its value came as one word, with a blank inside`,
+    why: `\`${flag}\` is an option of vLLM ${first} and later: this one is older, or ${form.why}`,
     instead: [
-      `Write two words, \`${flag}\` and \`${quoted}\` (two items in a list of compose, no quotes around both), or \`${flag}=${quoted}\`.`,
-      ...isOld,
+      `Take an image of a release that has \`${flag}\`, or take it out.`,
+      `Where it has it: ${form.instead[0] ?? ""}`,
     ],
   };
 }
+
+const switchForm = (flag: string) => ({
+  why: `\`${flag}\` is an option of vLLM, but its word has more in it, such as a blank or a quote at its end`,
+  instead: [`Write \`${flag}\` alone, without quotes inside the word.`],
+});
+
+const valueForm = (flag: string, value: string) => ({
+  why: `\`${flag}\` and its value came as one word, with a blank inside`,
+  instead: [
+    `Write two words, \`${flag}\` and \`${value}\` (two items in a list of compose, no quotes around both), or \`${flag}=${value}\`.`,
+  ],
+});

@@ -65,6 +65,10 @@ function isAfter(hit: Sighting, sign: Sign): boolean {
   return other !== undefined && other.firstLineNumber < hit.lineNumber;
 }
 
+/** torch counts memory of CUDA graphs, which are captured once the weights are there. */
+const hasGraphs = ({ line }: Sighting): boolean =>
+  line.includes("private pools (e.g., CUDA Graphs)");
+
 const isPinned = (hit: Sighting, { settings }: Server): boolean =>
   hit.log.hits.has(PINNED_KV) || settings?.kvCacheMemoryBytes !== undefined;
 
@@ -112,7 +116,8 @@ export const memory: readonly (WeighingRule | Row)[] = [
     id: "out-of-memory-loading",
     when: CUDA_OOM,
     say({ picture, hit, server }) {
-      if (isAfter(hit, WEIGHTS_LOADED) || hit.log.hits.has(READY)) return undefined;
+      if (isAfter(hit, WEIGHTS_LOADED) || hit.log.hits.has(READY) || hasGraphs(hit))
+        return undefined;
       const totalGiB = picture.stack?.plan.ledger.totalGiB ?? 0;
       const weights = server.settings && weightsInBand(server.settings, totalGiB);
       const other = weights?.comfortable ? ", so something else holds the memory" : "";
@@ -131,7 +136,8 @@ export const memory: readonly (WeighingRule | Row)[] = [
     when: CUDA_OOM,
     say({ hit, server }) {
       const hadWeights =
-        hit.afterServing ?? [WEIGHTS_LOADED, READY].some((each) => isAfter(hit, each));
+        hasGraphs(hit) ||
+        (hit.afterServing ?? [WEIGHTS_LOADED, READY].some((each) => isAfter(hit, each)));
       if (!hadWeights || isPinned(hit, server)) return undefined;
       const batch = ranWith(hit.log, STARTED_WITH_BATCH, server.settings?.maxNumBatchedTokens);
       return {

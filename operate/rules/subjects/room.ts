@@ -83,6 +83,13 @@ export const room: readonly Row[] = [
           advice: `No setting to change: ${largest.toFixed(2)} is the largest utilization that fits, and the server needs ${needed.toFixed(1)} GiB before there is any KV cache. ${FREE_IT}`,
           command: WHO_HOLDS_IT,
         };
+      // What the model needs isn't known: so small a share would only move the refusal.
+      if (weights === 0 && largest < utilization / 2)
+        return {
+          cause: `${cause}: something else holds ${(total - free).toFixed(2)} GiB.`,
+          advice: `No setting to change: find what holds the memory, and stop it. ${FREE_IT}`,
+          command: WHO_HOLDS_IT,
+        };
       return {
         cause: `${cause}.`,
         edits: [server.set(["gpuMemoryUtilization"], largest)],
@@ -141,7 +148,7 @@ export const room: readonly Row[] = [
         ...said,
         advice:
           largest === undefined
-            ? `Raise \`gpuMemoryUtilization\` by ${missing.toFixed(2)} GiB's worth, if the machine has it, and reduce \`maxModelLen\`.`
+            ? `Raise \`gpuMemoryUtilization\` by ${missing.toFixed(2)} GiB's worth, if the machine has it${left < 0 ? ", or serve a model with smaller weights: a shorter window doesn't help" : ", and reduce `maxModelLen`"}.`
             : `No setting gives it more: ${largest.toFixed(2)} is the largest utilization beside the other servers. Lower instance A's share where it is started (and declared), or serve a smaller model (\`serving models\` lists what fits).`,
         command: "serving plan",
       };

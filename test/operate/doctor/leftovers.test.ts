@@ -7,7 +7,6 @@ import { stackOf } from "./stack";
 
 const REFUSED = "error: unrecognized arguments:";
 const GIVEN = "was given words that it doesn't take:";
-const OLD = "Or this vLLM is too old for it: what was before 0.23.0 isn't known here.";
 const TWICE =
   "Leave out `vllm serve` (or the `python3 -m ...`) behind the image's name, and begin with the model.";
 
@@ -21,7 +20,7 @@ describe("argparse's leftovers", () => {
       "a flag and its value in one word",
       [`vllm: ${REFUSED} --gpu-memory-utilization 0.8`],
       "`--gpu-memory-utilization` and its value came as one word, with a blank inside",
-      `${twoWords("--gpu-memory-utilization", "0.8")} ${OLD}`,
+      twoWords("--gpu-memory-utilization", "0.8"),
     ],
     [
       "the same of a version that is known, by its short name",
@@ -36,8 +35,20 @@ describe("argparse's leftovers", () => {
       "Write `--trust-remote-code` alone, without quotes inside the word.",
     ],
     [
+      "an option that may be younger than this vLLM",
+      [`vllm: ${REFUSED} --reasoning-config {"a": 1}`],
+      "`--reasoning-config` is an option of vLLM 0.23.0 and later: this one is older, or `--reasoning-config` and its value came as one word, with a blank inside",
+      `Take an image of a release that has \`--reasoning-config\`, or take it out. Where it has it: ${twoWords("--reasoning-config", "VALUE")}`,
+    ],
+    [
+      "`serve` behind an entrypoint of before `vllm serve`",
+      [`api_server.py: ${REFUSED} serve org/model-7b`],
+      "`serve org/model-7b` came as extra words, since the image's entrypoint starts the server already (api_server.py)",
+      "Leave out `vllm serve` (or the `python3 -m ...`) behind the image's name, and write `--model` in front of the model.",
+    ],
+    [
       "`vllm serve` behind an entrypoint",
-      [`api_server.py: ${REFUSED} vllm serve org/model-7b`],
+      [`vllm: ${REFUSED} vllm serve org/model-7b`],
       "`vllm serve org/model-7b` came as extra words, since the image's entrypoint is `vllm serve` already: it stands twice",
       TWICE,
     ],

@@ -134,6 +134,31 @@ export const SAID: readonly MatrixCase[] = [
   }),
   known("too-many-open-files", "open-files", "Too many open files", { change: "nofile" }),
   known("wrong-platform", "exec-format-error", "exec format error", { change: "uname -m" }),
+  known("wrong-platform", "no-manifest", "no matching manifest", {
+    cause: "The registry has no image of that name for this machine's processor (linux/arm64/v8).",
+  }),
+  known("remote-code", "remote-code", "trust_remote_code=True", {
+    edits: [["inferenceServers.b.trustRemoteCode", true]],
+  }),
+  known("quantization-differs", "quantization-differs", "(compressed-tensors)", {
+    cause: "`--quantization` says modelopt, and the model's own files say compressed-tensors.",
+    change: "Take `--quantization` out of `extraArgs`",
+  }),
+  known("dtype-unfit", "dtype-unfit", "Supported dtypes", {
+    cause: "Weights of awq can't be computed in bfloat16.",
+    change: "`--dtype float16`",
+  }),
+  known("model-missing", "model-missing", "are required: model_tag", {
+    change: "`vllm serve MODEL`",
+  }),
+  known("argument-refused", "choice-later", "invalid choice: 'llama3_json'", {
+    cause: "`llama3_json` came with a later one.",
+    change: "Take an image of vLLM 0.23.0 or later",
+  }),
+  known("argument-refused", "pairs-for-json", "cannot be converted", {
+    cause: "it wants JSON.",
+    change: `--limit-mm-per-prompt '{"image":4,"video":1}'`,
+  }),
   known("gpu-mode-cdi", "gpu-mode-cdi", "Container Runtime Hook", { change: "the toolkit's hook" }),
   known("driver-too-old", "driver-too-old", "cuda>=13.0", { change: "update the driver" }),
   known("chat-template-broken", "chat-template-broken", "TemplateSyntaxError", {
