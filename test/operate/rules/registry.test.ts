@@ -15,6 +15,7 @@ const OTHERS = [
   "bridge",
   "caught",
   "familyParser",
+  "drafts",
   "seeTheLink",
   "notOurFile",
 ];
