@@ -25,6 +25,7 @@ import { isKnownFile } from "../init/from/published";
 import type { Published } from "../init/from/source";
 import { makeProject, type Project, pinOf, projectHere, WORKFLOW } from "../init/project";
 import { atTerminal } from "../init/questions";
+import { pinCommand } from "../init/serverImage";
 import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
 import { keptIn, writeNew } from "../init/writeNew";
 import { type Installed, installIn } from "../packages/install";
@@ -44,7 +45,7 @@ import { takeRecords, verifiedStackFiles } from "../verify/lastVerify";
 type InitOptions = Readonly<
   Partial<
     Record<"name" | "from" | "on" | "fromCommand" | "pin" | "ci", string> &
-      Record<"facts" | "yes", true>
+      Record<"facts" | "yes" | "all", true>
   > & {
     readonly install: boolean;
   }
@@ -87,6 +88,10 @@ const initOptions = (): Option[] => [
     "--from-command <command>",
     "take server B from this command (`vllm serve ...`, `docker run ...`) or file; - is stdin",
   ).conflicts("facts"),
+  new Option(
+    "--all",
+    "make a server of each vLLM, also where the file starts one or another: each then starts on request",
+  ),
   new Option("--facts", "print what was found as JSON, and write nothing"),
   new Option(
     "-y, --yes",
@@ -230,12 +235,12 @@ async function commandGiven(given: string): Promise<Given> {
 }
 
 /** Asks a person at a terminal, unless they said that nothing is to be asked. */
-function chosen({ from, on, yes }: InitOptions, facts: HostFacts, { name, command }: Named) {
+function chosen({ from, on, yes, all }: InitOptions, facts: HostFacts, { name, command }: Named) {
   // What lies on this computer says nothing of another one.
   const home = from === undefined && on === undefined ? operatorHome() : undefined;
   const place = { name, project: projectOrProgram(), ...defined({ home }) };
   const asks = yes !== true && process.stdin.isTTY === true;
-  const given = defined({ command });
+  const given = defined({ command, all });
   return asks
     ? atTerminal((ask) => choose(facts, place, { ask, ...given }))
     : choose(facts, place, given);
@@ -259,15 +264,19 @@ function machineOverSsh(dockerHost: string): string {
 }
 
 /** What to run next, in order, from the project's folder. */
-function nextCommands({ name, server, network, image = pinnedServer() }: Wanted): string[] {
+function nextCommands(wanted: Wanted): string[] {
+  const { name, server, network, key, image = pinnedServer(), beside = [] } = wanted;
   // An image that can't be used is pulled by nobody.
   const isBad = judgeServerImage({ image: image.image }).lasting.length > 0;
+  const images = [{ image, key }, ...beside].filter(
+    (each) =>
+      each.image.image.includes("/") &&
+      judgeServerImage({ image: each.image.image }).lasting.length === 0,
+  );
   return [
     ...(impliedStack() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
     "serving plan",
-    ...(server === undefined || !image.image.includes("/") || isBad
-      ? []
-      : [`serving pin ${image.image.split("@")[0]} --write`]),
+    ...(server === undefined ? [] : images.map((each) => pinCommand(each.image, each.key))),
     ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),
     ...(server === undefined || isBad ? [] : ["serving fetch"]),
     "serving up",

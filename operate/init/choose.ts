@@ -5,12 +5,13 @@ import { whyNoServer } from "../../machines/devices/devices";
 import { recognise } from "../../machines/devices/recognise";
 import { AGGREGATE_LIMIT } from "../../vllm/utilization";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
-import { type CommandServer, commandServer } from "./command/fromCommand";
+import type { CommandServer } from "./command/fromCommand";
+import { commandServers } from "./command/severalServers";
 import { refuseCommand } from "./command/words";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
 import { draft } from "./draft";
 import { toMend, unexplainedMemory } from "./found";
-import { readPublished } from "./from/published";
+import { readServers } from "./from/published";
 import type { Published } from "./from/source";
 import { type Offer, offerBesideLowered, offers, type Place } from "./offers";
 import {
@@ -33,13 +34,16 @@ export interface Answers {
   readonly ask?: Ask;
   /** A published command that server B is to run. */
   readonly command?: Published;
+  /** Whether each server is wanted of a text that starts one or another. */
+  readonly all?: boolean;
 }
 
 /**
  * Chooses what the stack file declares, by a command or a person's answers where there are any, and
  * writes its text.
  */
-export async function choose(given: HostFacts, place: Place, { ask, command }: Answers = {}) {
+export async function choose(given: HostFacts, place: Place, answers: Answers = {}) {
+  const { ask, command } = answers;
   const facts = recognised(given);
   if (command !== undefined) refuseWithoutServer(facts);
   const { name, home } = place;
@@ -54,7 +58,7 @@ export async function choose(given: HostFacts, place: Place, { ask, command }: A
   const chosen =
     command === undefined
       ? await chooseServer(facts, base, place, ask)
-      : commanded(command, facts, base, place);
+      : commanded({ command, all: answers.all }, facts, base, place);
   const { offer, lowerA, none = [], byCommand } = chosen;
   const known: Wanted = {
     ...base,
@@ -105,8 +109,13 @@ const OF_ANOTHER =
   "If another machine is to serve it, add `--on ssh://USER@HOST`, or `--from FILE` with what `serving init --facts` printed there.";
 
 /** Server B by a command, on a machine that can have one. */
-function commanded(command: Published, facts: HostFacts, base: Wanted, place: Place): Chosen {
-  const byCommand = commandServer(readPublished(command), facts, base, place);
+function commanded(
+  { command, all }: { readonly command: Published; readonly all: boolean | undefined },
+  facts: HostFacts,
+  base: Wanted,
+  place: Place,
+): Chosen {
+  const byCommand = commandServers(readServers(command, all), { facts, base, place });
   const { model: id, recipe } = byCommand;
   const cached = facts.modelCache.models.some((each) => each.id === id && each.whole);
   return { byCommand, offer: { id, cached, weightsGB: recipe?.weights.diskGB } };

@@ -4,6 +4,10 @@ export interface ServerImage {
   readonly versions?: Readonly<Record<string, string>>;
 }
 
-/** The command that pins a server's image, or reads the versions inside. */
-export const pinsImage = ({ image }: ServerImage): string =>
-  `\`serving pin ${image.split("@")[0]} --write\``;
+/** The command that pins a server's image, or reads the versions inside; `key` where it is one of several. */
+export const pinsImage = (image: ServerImage, key?: string): string =>
+  `\`${pinCommand(image, key)}\``;
+
+/** The same, as it is typed. */
+export const pinCommand = ({ image }: ServerImage, key?: string): string =>
+  `serving pin ${image.split("@")[0]}${key === undefined ? "" : ` --entry inferenceServers.${key}`} --write`;

@@ -16,12 +16,24 @@ import { pageFromProject } from "../stack/stackFile";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
 import { pinsImage, type ServerImage } from "./serverImage";
 
+/** A server of ours in a new stack file. */
+export interface WantedServer {
+  readonly key: string;
+  readonly values: readonly ServerValue[];
+  readonly image: ServerImage;
+  readonly port: number;
+}
+
 /** What was asked for beside the facts. */
 export interface Wanted {
   /** Name of the stack. */
   readonly name: string;
   /** Server B's own values; without them there is no B. */
   readonly server?: readonly ServerValue[];
+  /** Its key in the file, where there are several. Default: b. */
+  readonly key?: string;
+  /** Further servers of ours. */
+  readonly beside?: readonly WantedServer[];
   /** Its image and what is known of it. Default: the pinned release. */
   readonly image?: ServerImage;
   /** Its port. Default: the first free one from 8001 on. */
@@ -66,7 +78,7 @@ export function settingsFor(
     modelCache: wanted.modelCache ?? (modelCache.usual ? undefined : modelCache.path),
     instanceA: a === undefined ? "none" : instanceA(a, facts, wanted, comments),
     otherGpuMemoryGiB: otherMemory(facts, wanted, comments),
-    ...(wanted.server === undefined ? {} : serverB(facts, wanted, wanted.server, comments)),
+    ...(wanted.server === undefined ? {} : ourServers(facts, wanted, wanted.server, comments)),
     ...services(facts, wanted, comments),
     simpleServer: ollama?.unit === true ? simpleServer(ollama) : undefined,
     venvs: venvs.length === 0 ? undefined : venvs,
@@ -197,22 +209,36 @@ export function notForAgents(a: HostServer | undefined): string | undefined {
   return undefined;
 }
 
-function serverB(
+/** Server B, and the others beside it. */
+function ourServers(
   facts: HostFacts,
   wanted: Wanted,
   values: readonly ServerValue[],
   comments: Map<string, string>,
 ) {
-  const b: Settings = {};
-  for (const { path, value } of values) putAt(b, path, value);
-  for (const [path, why] of reasonsOf(values)) comments.set(`inferenceServers.b.${path}`, why);
-  const image: ServerImage = wanted.image ?? pinnedServer();
+  const { key = "b", beside = [], image = pinnedServer() } = wanted;
+  const own = { key, values, image, port: wanted.port ?? freePort(8001, facts, wanted) };
+  const blocks = [own, ...beside].map((server) => {
+    if (server.key !== "b")
+      comments.set(`inferenceServers.${server.key}`, "A further vLLM of ours, in a container.");
+    return [server.key, serverBlock(server, comments, wanted.key)] as const;
+  });
+  return { inferenceServers: Object.fromEntries(blocks) };
+}
+
+/** The block of one server. Where it is one of several, its image is pinned by its key. */
+function serverBlock(
+  { key, values, image, port }: WantedServer,
+  comments: Map<string, string>,
+  ofSeveral: string | undefined,
+): Settings {
+  const block: Settings = {};
+  for (const { path, value } of values) putAt(block, path, value);
+  for (const [path, why] of reasonsOf(values)) comments.set(`inferenceServers.${key}.${path}`, why);
+  const pins = pinsImage(image, ofSeveral && key);
   if (!image.image.includes("@"))
-    comments.set("inferenceServers.b.image", `A tag alone can move: ${pinsImage(image)} pins it.`);
-  const port = wanted.port ?? freePort(8001, facts, wanted);
-  return {
-    inferenceServers: { b: { ...b, ...image, port } },
-  };
+    comments.set(`inferenceServers.${key}.image`, `A tag alone can move: ${pins} pins it.`);
+  return { ...block, ...image, port };
 }
 
 /** The machine's name in the file: the stack's, as far as a machine may have it. */
@@ -234,15 +260,16 @@ const LAST_PORT = 65_535;
 export function freePort(
   port: number,
   { ports, docker }: Pick<HostFacts, "ports" | "docker">,
-  wanted: Pick<Wanted, "name" | "port">,
+  wanted: Pick<Wanted, "name" | "port" | "beside">,
 ): number {
   const ours = docker.reachable
     ? docker.ours.filter(({ machine }) => machine === machineName(wanted))
     : [];
   const taken = new Set(ports);
+  const planned = new Set([wanted.port, ...(wanted.beside ?? []).map(({ port: own }) => own)]);
   for (const own of ours.flatMap((each) => each.ports)) taken.delete(own);
   for (let free = port; free <= LAST_PORT; free++)
-    if (free !== wanted.port && !taken.has(free)) return free;
+    if (!planned.has(free) && !taken.has(free)) return free;
   throw new Failed(
     `Every port from ${port} to ${LAST_PORT} is taken on this machine: end what listens on some of them, then run this again.`,
   );
@@ -266,13 +293,17 @@ function services(facts: HostFacts, wanted: Wanted, comments: Map<string, string
   ).map(({ key }) => {
     const viaBridge = bridged && (key === "claudeCode" || network !== undefined);
     const via = viaBridge ? "bridge" : "native";
-    return [key, { server: ofA ? INSTANCE_A : undefined, via }] as const;
+    return [key, { server: ofA ? INSTANCE_A : oneOfSeveral(wanted), via }] as const;
   });
   return {
     ...(reached ? proposedServices(facts, wanted, comments) : {}),
     clients: { host: network, ...Object.fromEntries(clients) },
   };
 }
+
+/** The server of clients, where they have to be told which of several. */
+const oneOfSeveral = ({ key = "b", beside = [] }: Wanted): string | undefined =>
+  beside.every(({ values }) => makesVectors(values)) ? undefined : key;
 
 /** Whether services and clients are instance A's: there is no server B, or it has no chat. */
 const servesA = ({ server }: Wanted): boolean => server === undefined || makesVectors(server);

@@ -93,13 +93,14 @@ function room(said: readonly ServerValue[], around: Surroundings) {
   const container = machine.inferenceServers[0]?.container.name ?? "";
   const left = machine.ledger.largestUtilizationThatFits[container] ?? 0;
   const models = readModels(settings, place.project, place.home);
-  const [read] = Object.values(models);
+  const id = said.find(({ path }) => path.join(".") === "model.id")?.value;
+  const read = typeof id === "string" ? models[id] : undefined;
   const config = objectOr(read?.config);
   const { max_position_embeddings: window } = objectOr(config.text_config ?? config);
   const needs = {
     kv: machine.kv[container] ?? null,
     needs: machine.starts[container] ?? {},
-    requests: settings.machines[machine.name]?.inferenceServers.b?.maxNumSeqs ?? 1,
+    requests: settings.machines[machine.name]?.inferenceServers[wanted.key ?? "b"]?.maxNumSeqs ?? 1,
   };
   const wantedShare = pooling?.share.alone;
   const most =

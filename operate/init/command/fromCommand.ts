@@ -16,6 +16,7 @@ import type { Place } from "../offers";
 import { freePort, type Wanted } from "../settings";
 import { chosenValues } from "./chosen";
 import { clientsOf } from "./clients";
+import type { ContainerFacts } from "./dockerOptions";
 import { imageOf } from "./image";
 import { filled, type Launch, LINE_GOES_ON } from "./launch";
 import { kindText, modelOf, modelValues, thinkingText } from "./model";
@@ -29,7 +30,11 @@ import { asWritten, type LeftOut, refuseCommand } from "./words";
 /** Server B as a command starts it. */
 export interface CommandServer {
   /** What a stack file is made of. */
-  readonly server: Pick<Wanted, "server" | "image" | "port" | "modelCache" | "leftOut" | "clients">;
+  readonly server: Pick<
+    Wanted,
+    "server" | "modelCache" | "leftOut" | "clients" | "key" | "beside"
+  > &
+    Required<Pick<Wanted, "server" | "image" | "port">>;
   /** Hub id of its model, or a path. */
   readonly model: string;
   /** What the catalogue knows of the model. */
@@ -53,7 +58,7 @@ export function commandServer(
   base: Wanted,
   place: Place,
 ): CommandServer {
-  const { launch, image, args, engine, model: named } = readParts(start);
+  const { launch, image, args, engine, model: named } = readParts(start, base.key);
   const inContainer = launch.container !== undefined;
   const ofArguments = argumentValues(args, { engine, inContainer });
   const own = ownModels(args, launch, { model: named, values: ofArguments.values });
@@ -115,9 +120,9 @@ export function commandServer(
 }
 
 /** What a command says, before anything of a machine is known. */
-function readParts(start: Launch) {
+function readParts(start: Launch, key?: string) {
   const launch = filled(start);
-  const image = imageOf(launch.image);
+  const image = imageOf(launch.image, key);
   const version = image.image.versions?.vllm ?? taggedIn(image.image.image);
   const engine = engineData(version ?? "") ?? newestEngineData();
   const args = readServerArguments(launch.words, engine);
@@ -178,13 +183,32 @@ const USUAL_PORT = 8000;
 /** The port of the machine that clients know, or the next one that is free. */
 function portOf(args: ServerArguments, launch: Launch, facts: HostFacts, base: Wanted) {
   const { inside, asked } = askedPort(args, launch);
-  const port = freePort(asked ?? inside, facts, base);
-  const taken =
-    port === (asked ?? inside)
-      ? []
-      : [`Port ${asked ?? inside} is taken on ${facts.host}: the server gets ${port}.`];
+  const wanted = asked ?? inside;
+  const port = freePort(wanted, facts, base);
+  const other = base.beside?.find((each) => each.port === wanted);
+  const by = other === undefined ? `is taken on ${facts.host}` : `is that of \`${other.key}\``;
+  const taken = port === wanted ? [] : [`Port ${wanted} ${by}: the server gets ${port}.`];
   return { port, told: taken };
 }
+
+/** What decides how a start goes together with others; it refuses what can't be read. */
+export function glanceAt(start: Launch, { project }: Place) {
+  const { launch, args, model } = readParts(start);
+  const recipe = readRecipe(project, model);
+  const said = modelValues(args, model, recipe);
+  const kind =
+    recipe?.kind ?? said.find(({ path }) => path.join(".") === "model.kind")?.value ?? "chat";
+  const { inside, asked } = askedPort(args, launch);
+  const hasOwnNetwork = launch.container !== undefined && !sharesNetwork(launch.container);
+  return {
+    isPooling: kind === "embedding" || kind === "rerank",
+    /** The port of the machine that it takes, if it takes one. */
+    port: hasOwnNetwork ? asked : inside,
+  };
+}
+
+const sharesNetwork = ({ leftOut }: ContainerFacts): boolean =>
+  leftOut.some(({ what }) => what === "--network host");
 
 function askedPort(args: ServerArguments, { container }: Launch) {
   const [written] = args.options.get("port") ?? [];

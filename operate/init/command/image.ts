@@ -18,7 +18,7 @@ export interface CommandImage {
 }
 
 /** The image that a command names, pinned where its digest is known; the usual one where it names none. */
-export function imageOf(written: string | undefined): CommandImage {
+export function imageOf(written: string | undefined, key?: string): CommandImage {
   if (written === undefined) {
     const image = pinnedServer();
     const [name = ""] = image.image.split("@");
@@ -37,7 +37,7 @@ export function imageOf(written: string | undefined): CommandImage {
   const release = knownRelease(digest ?? `${hubName(repository)}:${tag ?? ""}`);
   const { vllm, transformers } = versionsOf(release);
   if (release === undefined || vllm === undefined)
-    return unknown({ image: written }, digest === undefined ? UNPINNED : PINNED);
+    return unknown({ image: written }, digest === undefined ? UNPINNED : PINNED, key);
   const { source } = release;
   const evidence = "published" as const;
   const versions = defined({ vllm, transformers, evidence, digest: release.digest, source });
@@ -55,10 +55,10 @@ export function imageOf(written: string | undefined): CommandImage {
 const UNPINNED = "is kept as the command has it, and a tag can move";
 const PINNED = "is kept as the command has it, and its digest is not in this program's list";
 
-const BUILT =
-  "is kept as the command has it. Its name has no registry, so it was probably built locally: push it to a registry, and pin it from there by `serving pin REGISTRY/NAME:TAG --entry inferenceServers.b --write`.";
+const builtText = (name: string, key = "b"): string =>
+  `${name} is kept as the command has it. Its name has no registry, so it was probably built locally: push it to a registry, and pin it from there by \`serving pin REGISTRY/NAME:TAG --entry inferenceServers.${key} --write\`.`;
 
-function unknown(image: { readonly image: string }, why: string): CommandImage {
+function unknown(image: { readonly image: string }, why: string, key?: string): CommandImage {
   const [name = ""] = image.image.split("@");
   const lasting = judgeServerImage(image).lasting;
   if (lasting.length > 0) {
@@ -66,18 +66,19 @@ function unknown(image: { readonly image: string }, why: string): CommandImage {
     const mend = `${name} can't be used: ${whys.join("; ")}. ${remedies.join(" ")}`;
     return { image, told: [], mend: [mend] };
   }
-  if (!name.includes("/")) return { image, told: [], mend: [`${name} ${BUILT}`] };
+  if (!name.includes("/")) return { image, told: [], mend: [builtText(name, key)] };
   const { build } = judgeServerImage({ image: name });
-  if (build !== undefined) return { image, told: [], mend: [buildText(name, build, image)] };
+  if (build !== undefined)
+    return { image, told: [], mend: [buildText(name, build, pinsImage(image, key))] };
   return {
     image,
     told: [],
-    mend: [`${name} ${why}: ${pinsImage(image)} pins it, and reads the versions inside.`],
+    mend: [`${name} ${why}: ${pinsImage(image, key)} pins it, and reads the versions inside.`],
   };
 }
 
 /** Says of a development build what to take instead, and how it is kept. */
-function buildText(name: string, build: string, image: ServerImage): string {
+function buildText(name: string, build: string, pins: string): string {
   const [release] = pinnedServer().image.split("@");
-  return `${name}: ${build}. Take a release, such as ${release}; or ${pinsImage(image)} pins this build, and reads the versions inside.`;
+  return `${name}: ${build}. Take a release, such as ${release}; or ${pins} pins this build, and reads the versions inside.`;
 }

@@ -27,6 +27,8 @@ export interface Launch {
   readonly leftOut: readonly LeftOut[];
   /** What a person is told of its file, a sentence each. */
   readonly told?: readonly string[];
+  /** A condition of its script decides whether it runs. */
+  readonly isOptional?: boolean;
   /** Values that its file says otherwise than by arguments of vLLM. */
   readonly values?: readonly ServerValue[];
 }
@@ -51,7 +53,9 @@ export function launchesIn(text: string): Launches {
   const launches = commands.flatMap((command) => {
     const { words, variables } = withoutFront(command.words, exported);
     const found = launchOf(words, variables);
-    return command.isOptional ? found.map((each) => ({ ...each, told: [IN_BRANCH] })) : found;
+    return command.isOptional
+      ? found.map((each) => ({ ...each, isOptional: true, told: [IN_BRANCH] }))
+      : found;
   });
   return { launches, documents };
 }
@@ -63,12 +67,6 @@ const IN_BRANCH =
 export const LINE_GOES_ON = "A line that goes on ends with a backslash and nothing after it.";
 
 const PLACEHOLDER = /(?:^|\s)\{\w+\}/;
-
-/** Refuses several starts: of a text one server is made. */
-export function refuseSeveral(launches: readonly Launch[]): void {
-  if (launches.length > 1)
-    refuseCommand(`It starts ${launches.length} servers: give the command of one.`);
-}
 
 /** Said of a text that is nothing else either. */
 export const NO_VLLM =

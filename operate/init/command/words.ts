@@ -84,3 +84,20 @@ export const COMMAND = "--from-command";
 export function refuseCommand(...reasons: readonly string[]): never {
   throw new WrongUse(`${COMMAND}: ${reasons.join(" ")}`);
 }
+
+/** What a work gives, or its refusal of the command. */
+export function unlessRefused<Result>(work: () => Result): Result | WrongUse {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof WrongUse) return error;
+    throw error;
+  }
+}
+
+/** The reasons of a refusal, as they stand behind the name of what is left out for them. */
+export function reasonOf({ message }: WrongUse, name: string): string {
+  const reason = message.slice(`${COMMAND}: `.length);
+  const clause = `${reason.charAt(0).toLowerCase()}${reason.slice(1)}`;
+  return clause.startsWith(`${name} `) ? `it${clause.slice(name.length)}` : clause;
+}

@@ -65,7 +65,7 @@ const READ = new Set([
 const WHY: Readonly<Record<string, string>> = {
   depends_on: "each container here starts by itself, and clients wait for none.",
   networks: "the container is on a network of its own, and its port is published.",
-  profiles: "what a stack file declares always runs, or starts on request.",
+  profiles: "it runs only where somebody asks for it: that is `start: onRequest` of a server.",
   build: "this program builds no images: pin one that is in a registry.",
   logging: "Docker keeps the log by its own settings.",
   expose: "the server's port is published on the machine.",
@@ -123,6 +123,8 @@ function serviceOf(name: string, service: JsonObject, source: Source): FilePart 
   return {
     server: {
       name: `the service \`${name}\``,
+      called: name,
+      ...(Array.isArray(service.profiles) ? { isAsked: true } : {}),
       launch() {
         const launch = theLaunch(words);
         if (image === "") refuseCommand(noImage(name));

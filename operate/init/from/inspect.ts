@@ -20,7 +20,7 @@ export const dockerInspect: PublishedKind = {
       const name = `the container \`${nameOf(container)}\``;
       const image = textOr(objectOr(container.Config).Image);
       return startsVllm(words)
-        ? { server: { name, launch: () => launched(words) } }
+        ? { server: { name, called: nameOf(container), launch: () => launched(words) } }
         : { other: companion(name, image) };
     });
     return readOf(

@@ -17,6 +17,8 @@ export interface FileRead {
   readonly servers: readonly FileServer[];
   /** What else stands in it and isn't carried over. */
   readonly leftOut?: readonly LeftOut[];
+  /** Why nobody can tell which server is wanted, where it starts one or another of them. */
+  readonly choice?: string;
   /** Why it has no server, and what takes its place here; for a file without one. */
   readonly none?: string;
   /** Files that it writes, where it has no server itself. */
@@ -49,6 +51,10 @@ export const withoutPlace = (
 export interface FileServer {
   /** What the file calls it: "the service `vllm`". */
   readonly name: string;
+  /** Its name alone, as a person may have chosen it: `vllm`. */
+  readonly called?: string;
+  /** It runs only if somebody asks for it. */
+  readonly isAsked?: true;
   /** Reads it, or refuses it in a sentence. */
   launch(): Launch;
 }

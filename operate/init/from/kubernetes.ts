@@ -13,11 +13,11 @@ export const kubernetes: PublishedKind = {
     if (isTemplate) return { servers: [], none: TEMPLATE };
     const resources = source.documents().flatMap((each) => [each, ...objectsIn(each.items)]);
     const containers = resources.flatMap((resource) => containersOf(resource));
-    const found = containers.map(({ where, container, pod }): FilePart => {
+    const found = containers.map(({ where, called, container, pod }): FilePart => {
       const words = runOf(container, pod);
       const name = `the container \`${textOr(container.name)}\` of ${where}`;
       return startsVllm(words)
-        ? { server: { name, launch: () => launchIn(words, container, pod) } }
+        ? { server: { name, called, launch: () => launchIn(words, container, pod) } }
         : { other: companion(name, textOr(container.image)) };
     });
     return readOf(
@@ -41,6 +41,8 @@ const kindsText = (resources: readonly JsonObject[]): string => {
 
 interface Found {
   readonly where: string;
+  /** The resource's own name. */
+  readonly called: string;
   readonly container: JsonObject;
   /** The pod's specification. */
   readonly pod: JsonObject;
@@ -48,12 +50,13 @@ interface Found {
 
 /** The containers of a resource: wherever a specification of a pod lies in it. */
 function containersOf(resource: JsonObject): Found[] {
-  const where = `${textOr(resource.kind)} \`${textOr(objectOr(resource.metadata).name)}\``;
+  const called = textOr(objectOr(resource.metadata).name);
+  const where = `${textOr(resource.kind)} \`${called}\``;
   const found: Found[] = [];
   const look = (value: unknown, depth: number): void => {
     if (depth > DEEPEST || !isRecord(value)) return;
     for (const container of objectsIn(value.containers))
-      found.push({ where, container, pod: value });
+      found.push({ where, called, container, pod: value });
     for (const [key, inner] of Object.entries(value))
       if (key !== "containers" && key !== "items") look(inner, depth + 1);
   };

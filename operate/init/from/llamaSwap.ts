@@ -1,10 +1,11 @@
 import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
+import { listOf } from "../../../faults/quoting";
 import { assigned } from "../command/assignments";
 import { startsVllm, theLaunch } from "../command/launch";
-import { asWritten, type LeftOut, refuseCommand, standIn } from "../command/words";
+import { asWritten, type LeftOut, standIn } from "../command/words";
 import { companion } from "./companions";
 import { plainWords, scalarText, scalarTexts } from "./container";
-import { type FilePart, type FileServer, type PublishedKind, readOf, withoutPlace } from "./kind";
+import { type FilePart, type PublishedKind, readOf, withoutPlace } from "./kind";
 
 /** The first port that llama-swap gives a model (its README, `startPort`). */
 const FIRST_PORT = 5800;
@@ -22,17 +23,20 @@ export const llamaSwap: PublishedKind = {
         MODEL_ID: name,
       }),
     );
-    const read = readOf(
-      found,
-      "None of its `cmd` starts vLLM. GGUF models belong in `simpleServer` (Ollama); a vLLM with `start: onRequest` is started and stopped as llama-swap does it.",
-    );
-    if (read.servers.length > 1) refuseCommand(severalText(read.servers));
-    return read;
+    return {
+      ...readOf(
+        found,
+        "None of its `cmd` starts vLLM. GGUF models belong in `simpleServer` (Ollama); a vLLM with `start: onRequest` is started and stopped as llama-swap does it.",
+      ),
+      choice: choiceText(found),
+    };
   },
 };
 
-const severalText = (servers: readonly FileServer[]): string =>
-  `It is llama-swap's configuration with ${servers.length} servers of vLLM: ${servers.map(({ name }) => name).join(", ")}. Servers with \`start: onRequest\` take its place, each an entry of \`inferenceServers\`. Give the \`cmd\` of one at a time.`;
+function choiceText(parts: readonly FilePart[]): string {
+  const names = parts.flatMap((part) => ("server" in part ? [part.server.name] : []));
+  return `with ${names.length} servers of vLLM: ${listOf(names)}. Servers with \`start: onRequest\` take its place: \`serving init --all\` makes one of each. Or give the \`cmd\` of one.`;
+}
 
 type Macros = Readonly<Record<string, string>>;
 
@@ -55,6 +59,7 @@ function modelOf(name: string, model: JsonObject, macros: Macros): FilePart {
   return {
     server: {
       name: what,
+      called: name,
       launch() {
         const launch = theLaunch(words, variables);
         const values = [{ path: ["start"], value: "onRequest", why: ON_REQUEST }];

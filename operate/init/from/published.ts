@@ -1,10 +1,12 @@
+import { WrongUse } from "../../../commandLine/exit";
+import { defined } from "../../../faults/defined";
 import { capital } from "../../../faults/quoting";
 import { type Launch, NO_VLLM } from "../command/launch";
 import { leftOutText } from "../command/notes";
-import { type LeftOut, refuseCommand } from "../command/words";
+import { type LeftOut, reasonOf, refuseCommand, unlessRefused } from "../command/words";
 import { compose } from "./compose";
 import { dockerInspect } from "./inspect";
-import type { FileRead, FileServer, PublishedKind } from "./kind";
+import type { FileServer, PublishedKind } from "./kind";
 import { kubernetes } from "./kubernetes";
 import { liteLlm } from "./liteLlm";
 import { llamaSwap } from "./llamaSwap";
@@ -36,17 +38,32 @@ const kindOf = (source: Source): PublishedKind =>
 export const isKnownFile = (published: Published): boolean =>
   kindOf(publishedSource(published)) !== shellScript;
 
+/** A server of a published text that could be read. */
+export interface PublishedServer extends Omit<FileServer, "launch"> {
+  readonly start: Launch;
+}
+
+/** What a published text starts. */
+export interface PublishedServers {
+  /** What a person calls the text; absent for a command, a script or a recipe. */
+  readonly kind?: string;
+  readonly servers: readonly [PublishedServer, ...PublishedServer[]];
+  /** What else stands in it, with servers that can't be read. */
+  readonly leftOut: readonly LeftOut[];
+  readonly told: readonly string[];
+}
+
 /**
- * The server that a published text starts: of a command, a script or a file of a known kind.
- * Refuses, in a sentence, what starts none.
+ * The servers that a published text starts: of a command, a script or a file of a known kind.
+ * Refuses, in a sentence, what starts none, and what starts one or another unless `all` are wanted.
  */
-export function readPublished(published: Published): Launch {
-  const { source, kind, read, launch } = readIn(published);
-  if (launch !== undefined) return withConfig(launch, source);
-  const [inner] = (read.documents ?? []).flatMap(
-    (text) => readIn({ ...published, text }).launch ?? [],
-  );
-  if (inner !== undefined) return inner;
+export function readServers(published: Published, all = false): PublishedServers {
+  const { kind, read, found } = readIn(published, all);
+  if (found !== undefined) return found;
+  for (const text of read.documents ?? []) {
+    const inner = readIn({ ...published, text }, all).found;
+    if (inner !== undefined) return inner;
+  }
   if (read.none === undefined) return refuseCommand(NO_VLLM);
   const others = (read.leftOut ?? []).slice(0, MOST_NAMED).map(leftOutText);
   return refuseCommand(`It is ${kind.kind}. ${read.none}`, ...others.map(capital));
@@ -55,34 +72,62 @@ export function readPublished(published: Published): Launch {
 /** Most parts of a file without a server that are named. */
 const MOST_NAMED = 5;
 
-/** A published text by its kind, with the start of its first server, if it has one. */
-function readIn(published: Published) {
-  const source = publishedSource(published);
-  const kind = kindOf(source);
-  const read = kind.servers(source);
-  const [server, ...others] = read.servers;
-  const launch = server && launchOf(kind, read, [server, ...others]);
-  return { source, kind, read, launch };
-}
-
-/** The first server of a file, with what is said of the file. */
-function launchOf(
-  kind: PublishedKind,
-  read: FileRead,
-  [server, ...others]: [FileServer, ...FileServer[]],
-): Launch {
-  const launch = server.launch();
-  const leftOut: LeftOut[] = others.map(({ name }) => ({ what: name, why: ONE_SERVER }));
-  const told =
-    kind === shellScript || kind === sparkRecipe
-      ? []
-      : [`It is read as ${kind.kind}: server B is ${server.name}.`];
+/** The first server that a published text starts; the others are named. */
+export function readPublished(published: Published): Launch {
+  const { kind, servers, leftOut, told } = readServers(published);
+  const [{ name, start }, ...others] = servers;
+  const named: LeftOut[] = others.map((each) => ({ what: each.name, why: ONE_SERVER }));
+  const readAs = kind === undefined ? [] : [`${readAsText(kind)} server B is ${name}.`];
   return {
-    ...launch,
-    leftOut: [...launch.leftOut, ...leftOut, ...(read.leftOut ?? [])],
-    told: [...told, ...(launch.told ?? []), ...(read.told ?? [])],
+    ...start,
+    leftOut: [...start.leftOut, ...named, ...leftOut],
+    told: [...readAs, ...(start.told ?? []), ...told],
   };
 }
 
-const ONE_SERVER =
-  "a file that is written has one server: `serving init --name OTHER` with this one alone writes another, whose `inferenceServers` entry can be copied over.";
+const ONE_SERVER = "one server is judged at a time: give this one alone.";
+
+/** How a person is told what a file was taken for. */
+export const readAsText = (kind: string): string => `It is read as ${kind}:`;
+
+/** A published text by its kind, with its servers, if it has one. */
+function readIn(published: Published, all: boolean) {
+  const source = publishedSource(published);
+  const kind = kindOf(source);
+  const read = kind.servers(source);
+  if (read.servers.length > 1 && read.choice !== undefined && !all)
+    refuseCommand(`It is ${kind.kind} ${read.choice}`);
+  const { servers, leftOut } = startsOf(read.servers, source);
+  const [first, ...others] = servers;
+  const found: PublishedServers | undefined = first && {
+    ...defined({ kind: kind === shellScript || kind === sparkRecipe ? undefined : kind.kind }),
+    servers: [first, ...others],
+    leftOut: [...leftOut, ...(read.leftOut ?? [])],
+    told: read.told ?? [],
+  };
+  return { kind, read, found };
+}
+
+/** The starts of a file's servers. One that can't be read is left out, unless none can. */
+function startsOf(all: readonly FileServer[], source: Source) {
+  const servers: PublishedServer[] = [];
+  const leftOut: LeftOut[] = [];
+  const faults: WrongUse[] = [];
+  for (const { launch, ...server } of all.slice(0, MOST_SERVERS)) {
+    const start = unlessRefused(() => withConfig(launch(), source));
+    if (!(start instanceof WrongUse)) servers.push({ ...server, start });
+    else {
+      faults.push(start);
+      leftOut.push({ what: server.name, why: reasonOf(start, server.name) });
+    }
+  }
+  const [fault] = faults;
+  if (servers.length === 0 && fault !== undefined) throw fault;
+  const more = all.slice(MOST_SERVERS).map(({ name }) => ({ what: name, why: TOO_MANY }));
+  return { servers, leftOut: [...leftOut, ...more] };
+}
+
+/** As many servers as may start on request on one machine. */
+const MOST_SERVERS = 12;
+
+const TOO_MANY = `a stack file is written with ${MOST_SERVERS} servers at most.`;

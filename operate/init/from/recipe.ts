@@ -1,6 +1,7 @@
-import { launchesIn, refuseSeveral } from "../command/launch";
+import { launchesIn } from "../command/launch";
 import { recipeCommand } from "../command/recipe";
 import type { PublishedKind } from "./kind";
+import { serversOf } from "./shell";
 
 export const sparkRecipe: PublishedKind = {
   kind: "a recipe",
@@ -10,17 +11,11 @@ export const sparkRecipe: PublishedKind = {
     const [file = {}] = source.documents();
     const { command, image, variables, leftOut } = recipeCommand(file);
     const { launches } = launchesIn(command);
-    refuseSeveral(launches);
-    return {
-      servers: launches.map((launch) => ({
-        name: "its command",
-        launch: () => ({
-          ...launch,
-          ...(image === undefined ? {} : { image }),
-          variables: new Map([...variables, ...launch.variables]),
-          leftOut,
-        }),
-      })),
-    };
+    return serversOf({ launches, documents: [] }, (launch) => ({
+      ...launch,
+      ...(image === undefined ? {} : { image }),
+      variables: new Map([...variables, ...launch.variables]),
+      leftOut,
+    }));
   },
 };

@@ -228,7 +228,6 @@ describe("a command that is refused", () => {
     ["docker run -it vllm/vllm-openai bash", NO_VLLM],
     ["sudo docker run -d --gpus all atlas-test:latest serve nvidia/X --port 8888", NO_VLLM],
     ["vllm bench serve --model a/b", NO_VLLM],
-    ["vllm serve a/b & vllm serve c/d", "It starts 2 servers: give the command of one."],
     ["vllm serve --port 8000", "It names no model."],
     ["vllm serve 'a b'", "Its model is neither a hub id nor a path without blanks."],
     [

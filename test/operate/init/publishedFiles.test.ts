@@ -294,10 +294,6 @@ describe("a text that no server can be read from", () => {
       "services:\n  a: {build: ., command: vllm serve a/b}\n",
       "The service `a` names no image, and this program builds none: write `image: REGISTRY/NAME:TAG` below it.",
     ],
-    [
-      `models:\n  a: {cmd: vllm serve a/b}\n  b: {cmd: vllm serve c/d}\n`,
-      "It is llama-swap's configuration with 2 servers of vLLM: the model `a`, the model `b`. Servers with `start: onRequest` take its place, each an entry of `inferenceServers`. Give the `cmd` of one at a time.",
-    ],
     [`case $1 in\n  a) M=a/b ;;\nesac\nvllm serve $M`, undefined],
   ])("is named for what it is: %j", (text, reason) => {
     if (reason === undefined) expect(read(text).argv).toContain("$M");

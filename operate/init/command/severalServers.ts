@@ -1,0 +1,220 @@
+import { WrongUse } from "../../../commandLine/exit";
+import { INSTANCE_A, SIMPLE_SERVER } from "../../../components/fields";
+import { FaultyInput } from "../../../faults/fault";
+import type { HostFacts } from "../../sees/computer/facts";
+import { pageFromProject } from "../../stack/stackFile";
+import { draft } from "../draft";
+import { type PublishedServer, type PublishedServers, readAsText } from "../from/published";
+import type { Place } from "../offers";
+import type { Wanted, WantedServer } from "../settings";
+import { type CommandServer, commandServer, glanceAt } from "./fromCommand";
+import { leftOutText } from "./notes";
+import { COMMAND, type LeftOut, reasonOf, unlessRefused } from "./words";
+
+/** What servers are made for. */
+interface Around {
+  readonly facts: HostFacts;
+  readonly base: Wanted;
+  readonly place: Place;
+}
+
+/** A server that was made, by its key in the stack file. */
+interface Made {
+  readonly key: string;
+  readonly name: string;
+  readonly server: CommandServer;
+}
+
+/**
+ * Server B of a published text, with each further server of it beside. One that a stack file can't
+ * have is left out with the reason, unless none can be had.
+ */
+export function commandServers(read: PublishedServers, around: Around): CommandServer {
+  const [only, ...more] = read.servers;
+  if (more.length === 0) return single(read, only, around);
+  const made: Made[] = [];
+  const failed: LeftOut[] = [];
+  const refused: WrongUse[] = [];
+  for (const each of together(read.servers, around.place)) {
+    const found = oneMore(each, made, around);
+    if (!(found instanceof WrongUse)) made.push(found);
+    else {
+      refused.push(found);
+      failed.push({ what: each.name, why: reasonOf(found, each.name) });
+    }
+  }
+  const [first, ...others] = made;
+  if (first === undefined) throw refused[0] ?? new Error("a text without servers is refused");
+  return joined(read, [first, ...others], failed);
+}
+
+/** The only server of a text, with all that is said of the text. */
+function single(
+  { kind, leftOut, told }: PublishedServers,
+  { name, start }: PublishedServer,
+  { facts, base, place }: Around,
+): CommandServer {
+  const readAs = kind === undefined ? [] : [`${readAsText(kind)} server B is ${name}.`];
+  const launch = {
+    ...start,
+    leftOut: [...start.leftOut, ...leftOut],
+    told: [...readAs, ...(start.told ?? []), ...told],
+  };
+  return commandServer(launch, facts, base, place);
+}
+
+/**
+ * Servers in the order of the stack file: one that writes text comes first, since clients use it.
+ * What ran only where somebody asked for it, or instead of another one, starts on request.
+ */
+function together(all: readonly PublishedServer[], place: Place): readonly PublishedServer[] {
+  const seen = all.map((server) => {
+    const glance = unlessRefused(() => glanceAt(server.start, place));
+    return { server, ...(glance instanceof WrongUse ? UNREAD : glance) };
+  });
+  const first = Math.max(
+    0,
+    seen.findIndex(({ isPooling }) => !isPooling),
+  );
+  const ordered = [...seen.slice(first, first + 1), ...seen.toSpliced(first, 1)];
+  return ordered.map(({ server, port }) => {
+    const alike = seen.filter(
+      (each) => port !== undefined && each.port === port && each.server.isAsked !== true,
+    );
+    const why = server.isAsked ? ASKED : alike.length > 1 ? ONE_PORT : undefined;
+    return why === undefined ? server : onRequest(server, why);
+  });
+}
+
+/** What can't be read is no server that clients could use. */
+const UNREAD = { isPooling: true, port: undefined };
+
+const ASKED = "judged: its file starts it only where somebody asks for it";
+const ONE_PORT = "judged: another one has its port, so that one of them ran at a time";
+
+function onRequest(server: PublishedServer, why: string): PublishedServer {
+  const { start } = server;
+  const values = start.values ?? [];
+  if (values.some(({ path }) => path[0] === "start")) return server;
+  const value = { path: ["start"], value: "onRequest", why };
+  return { ...server, start: { ...start, values: [...values, value] } };
+}
+
+/** One more server beside those that were made, or why there can't be one. */
+function oneMore(
+  { name, called, start }: PublishedServer,
+  made: readonly Made[],
+  { facts, base, place }: Around,
+): Made | WrongUse {
+  const beside = made.map(asWanted);
+  const key = keyFor(called, beside);
+  // Clients use the first one alone.
+  const wanted = { ...base, key, ...(beside.length === 0 ? {} : { beside, clients: [] }) };
+  return unlessRefused(() => {
+    try {
+      const server = commandServer(start, facts, wanted, place);
+      draft(facts, { ...wanted, ...server.server, clients: [] }, place.home);
+      return { key, name, server };
+    } catch (error) {
+      if (!(error instanceof FaultyInput)) throw error;
+      const [fault] = error.faults;
+      throw new WrongUse(`${COMMAND}: ${fault?.message ?? error.message}`);
+    }
+  });
+}
+
+const asWanted = ({ key, server: { server } }: Made): WantedServer => ({
+  key,
+  values: server.server,
+  image: server.image,
+  port: server.port,
+});
+
+/** The key of a server: the first is B, and another is called as its file calls it, if it can be. */
+function keyFor(called = "", beside: readonly WantedServer[]): string {
+  if (beside.length === 0) return "b";
+  const taken = new Set([...beside.map(({ key }) => key), INSTANCE_A, SIMPLE_SERVER, "b"]);
+  const name = called
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replace(/^[^a-z]+/, "")
+    .slice(0, 31)
+    .replace(/-+$/, "");
+  // A word that every object has is no key.
+  const own = name === "" || name in {} ? [] : [name];
+  const names = [...own, ...[..."cdefghijklmnopqrstuvwxyz"]];
+  return names.find((each) => !taken.has(each)) ?? "c";
+}
+
+/** The servers of a text as one answer: what is the same of several is said once. */
+function joined(
+  { kind, leftOut, told }: PublishedServers,
+  [first, ...others]: readonly [Made, ...Made[]],
+  failed: readonly LeftOut[],
+): CommandServer {
+  const of = (key: string) => (text: string) => `${key}: ${text}`;
+  const allLeft = [
+    ...first.server.told.leftOut,
+    ...others.flatMap(({ key, server }) =>
+      server.told.leftOut
+        .filter((each) => !has(first.server.told.leftOut, each))
+        .map((each) => ({ ...each, what: of(key)(each.what) })),
+    ),
+    ...leftOut,
+    ...failed,
+  ];
+  const further = (texts: (server: CommandServer) => readonly string[]) => [
+    ...texts(first.server),
+    ...others.flatMap(({ key, server }) =>
+      texts(server)
+        .filter((text) => !texts(first.server).includes(text))
+        .map(of(key)),
+    ),
+  ];
+  const modelCache = [first, ...others].flatMap(({ server }) => server.server.modelCache ?? [])[0];
+  return {
+    ...first.server,
+    server: {
+      ...first.server.server,
+      key: first.key,
+      beside: others.map(asWanted),
+      leftOut: allLeft.map(leftOutText),
+      ...(modelCache === undefined ? {} : { modelCache }),
+    },
+    told: {
+      leftOut: allLeft,
+      setHere: [...new Set([first, ...others].flatMap(({ server }) => server.told.setHere))],
+      chosen: [
+        ...namesText(kind, [first, ...others]),
+        ...further(({ told: { chosen } }) => chosen),
+        ...told,
+        ...onRequestText([first, ...others]),
+      ],
+    },
+    mend: further(({ mend }) => mend),
+  };
+}
+
+const has = (all: readonly LeftOut[], { what, why }: LeftOut): boolean =>
+  all.some((each) => each.what === what && each.why === why);
+
+/** Which server of the stack file is which of the text. */
+function namesText(kind: string | undefined, made: readonly Made[]): string[] {
+  const names = made.map(({ key, name }) =>
+    key === "b" ? `server B is ${name}` : `\`${key}\` is ${name}`,
+  );
+  const start = kind === undefined ? "It starts several servers:" : readAsText(kind);
+  return [`${start} ${names.join(", ")}.`];
+}
+
+/** How servers that start on request are started. */
+function onRequestText(made: readonly Made[]): string[] {
+  const keys = made.flatMap(({ key, server: { server } }) =>
+    server.server.some(({ path }) => path[0] === "start") ? [key] : [],
+  );
+  return keys.length === 0
+    ? []
+    : [
+        `\`serving start ${keys[0]}\` starts a server with \`start: onRequest\` (${keys.join(", ")}) if it fits beside what runs. With \`onDemand\` a request starts it: ${pageFromProject("docs/guide/models-on-demand.md")}.`,
+      ];
+}

@@ -1,0 +1,146 @@
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { WrongUse } from "../../../commandLine/exit";
+import { parseStackFile } from "../../../components/settings/load";
+import { choose } from "../../../operate/init/choose";
+import { readServers } from "../../../operate/init/from/published";
+import { judgedPlan } from "../../../operate/plan/judgedPlan";
+import { type HostFacts, hostFacts } from "../../../operate/sees/computer/facts";
+import { madeFacts } from "./madeFacts";
+
+const IMAGE = "vllm/vllm-openai:v0.30.0";
+const CHAT = "nvidia/Qwen3.6-35B-A3B-NVFP4";
+const SMALL = "openai/gpt-oss-20b";
+const EMBED = "Qwen/Qwen3-Embedding-0.6B";
+
+let facts: HostFacts;
+
+beforeAll(async () => {
+  facts = hostFacts.parse(JSON.parse(readFileSync(await madeFacts(), "utf8")));
+});
+
+interface Machine {
+  readonly inferenceServers: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly clients: Readonly<Record<string, unknown>>;
+}
+
+/** What `init` writes of a text, and what it says. */
+async function written(text: string, all = false) {
+  const place = { name: "spark", project: process.cwd() };
+  const choice = await choose(facts, place, { command: { text }, all });
+  const file = parse(choice.text) as { config: Record<string, Record<string, Machine>> };
+  const machine = file.config["local-serving:machines"]?.spark;
+  if (machine === undefined) throw new Error("a machine is written");
+  const servers = Object.entries(machine.inferenceServers).map(([key, server]) => [
+    key,
+    (server.model as { id: string }).id,
+    server.port,
+    server.start ?? "always",
+  ]);
+  return { ...choice, machine, servers };
+}
+
+const service = (name: string, command: string, more = "") =>
+  `  ${name}:\n    image: ${IMAGE}\n    command: ${command}\n${more}`;
+
+describe("a file that starts several servers together", () => {
+  const file = `services:\n${service("emb", `${EMBED} --gpu-memory-utilization 0.1`)}${service(
+    "My_Coder.1",
+    `${CHAT} --gpu-memory-utilization 0.4 --max-model-len 65536`,
+    '    ports: ["9000:8000"]\n',
+  )}${service("c", `${SMALL} --gpu-memory-utilization 0.2 --max-model-len 32768`, '    ports: ["9000:8000"]\n    profiles: [small]\n')}  own: { build: ., command: vllm serve a/b }\n`;
+
+  it("becomes a stack file with each, the one that clients use first", async () => {
+    const { servers, machine, told, mend, text } = await written(file);
+    expect(servers).toEqual([
+      ["b", CHAT, 9000, "always"],
+      ["emb", EMBED, 8000, "always"],
+      ["c", SMALL, 9001, "onRequest"],
+    ]);
+    expect(machine.clients).toMatchObject({ clientEnv: { server: "b" } });
+    expect(machine.inferenceServers.emb).toMatchObject({
+      model: { kind: "embedding" },
+      maxModelLen: 32_768,
+    });
+    expect(told?.leftOut.map(({ what, why }) => `${what}: ${why}`)).toEqual(
+      expect.arrayContaining([
+        "c: the service's `profiles`: it runs only where somebody asks for it: that is `start: onRequest` of a server.",
+        "the service `own`: it names no image, and this program builds none: write `image: REGISTRY/NAME:TAG` below it.",
+      ]),
+    );
+    expect(told?.chosen).toContain(
+      "It is read as a compose file: server B is the service `My_Coder.1`, `emb` is the service `emb`, `c` is the service `c`.",
+    );
+    expect(told?.chosen).toContain("c: Port 9000 is that of `b`: the server gets 9001.");
+    expect(mend).toEqual([]);
+    const { policies } = judgedPlan(parseStackFile("Pulumi.spark.yaml", text), { home: "/h" });
+    expect(policies.filter(({ verdict }) => verdict === "refused")).toEqual([]);
+  });
+
+  it("is a script, too: servers of one port ran one at a time", async () => {
+    const { servers } = await written(
+      `vllm serve ${CHAT} --gpu-memory-utilization 0.4 &\nvllm serve ${SMALL} --port 8000 --gpu-memory-utilization 0.6\n`,
+    );
+    expect(servers).toEqual([
+      ["b", CHAT, 8000, "onRequest"],
+      ["c", SMALL, 8001, "onRequest"],
+    ]);
+  });
+
+  it("has what its images need with the key of each", async () => {
+    const of = (name: string) => `docker run -p ${name}:8000 me/vllm:${name} ${SMALL}`;
+    const { mend } = await written(`${of("8001")} &\n${of("8002")}\n`);
+    expect(mend.filter((each) => each.includes("serving pin"))).toEqual([
+      "me/vllm:8001 is kept as the command has it, and a tag can move: `serving pin me/vllm:8001 --entry inferenceServers.b --write` pins it, and reads the versions inside.",
+      "c: me/vllm:8002 is kept as the command has it, and a tag can move: `serving pin me/vllm:8002 --entry inferenceServers.c --write` pins it, and reads the versions inside.",
+    ]);
+  });
+
+  it("leaves out the part of a model that runs on another machine", () => {
+    const { servers, leftOut } = readServers({
+      text: `vllm serve ${CHAT} --nnodes 2 &\nssh two vllm serve ${CHAT} --nnodes 2 --headless\n`,
+    });
+    expect(servers).toHaveLength(1);
+    expect(leftOut.map(({ why }) => why)).toEqual([
+      "it is a part of the model on another machine, and no server.",
+    ]);
+  });
+
+  it("is read as far as a stack file goes", () => {
+    const many = Array.from({ length: 14 }, (_, at) => service(`s${at}`, `${SMALL} --port 8000`));
+    const { servers, leftOut } = readServers({ text: `services:\n${many.join("")}` });
+    expect(servers).toHaveLength(12);
+    expect(leftOut.map(({ what }) => what)).toEqual(["the service `s12`", "the service `s13`"]);
+  });
+});
+
+describe("a file that starts one server or another", () => {
+  const swap = `models:\n  big:\n    cmd: vllm serve ${CHAT} --port \${PORT}\n  small:\n    cmd: vllm serve ${SMALL} --port \${PORT}\n  gguf: { cmd: llama-server -m x.gguf }\n`;
+  const branches = `case "$1" in\n  big) vllm serve ${CHAT} ;;\n  *) vllm serve ${SMALL} ;;\nesac\n`;
+
+  it.each([
+    [
+      swap,
+      "It is llama-swap's configuration with 2 servers of vLLM: the model `big`, the model `small`. Servers with `start: onRequest` take its place: `serving init --all` makes one of each. Or give the `cmd` of one.",
+    ],
+    [
+      branches,
+      `It is a shell script with 2 starts of vLLM: the start of \`${CHAT}\`, the start of \`${SMALL}\`. Which of them run, its conditions decide (\`if\`, \`case\`, a loop, \`&&\` or \`||\`), and nothing of it is evaluated. Give the command of one, or add \`--all\` to \`serving init\`: each becomes a server with \`start: onRequest\`.`,
+    ],
+  ])("leaves the choice to a person: %#", (text, reason) => {
+    expect(() => readServers({ text })).toThrow(new WrongUse(`--from-command: ${reason}`));
+  });
+
+  it.each([swap, branches])("becomes servers that start on request: %#", async (text) => {
+    const { servers, told, mend } = await written(text, true);
+    expect(servers.map(([, id, , start]) => [id, start])).toEqual([
+      [CHAT, "onRequest"],
+      [SMALL, "onRequest"],
+    ]);
+    expect(told?.chosen.join("\n")).toMatch(
+      /`serving start b` starts a server with `start: onRequest` \(b, (?:small|c)\)/,
+    );
+    expect(mend).toEqual([]);
+  });
+});
