@@ -26,6 +26,13 @@ export const bridge = service({
       keyVariable: "NAME of the variable of your shell that holds its key.",
     },
   }),
+  takenOver: ({ ports, variables, shellVariables }) => ({
+    // LiteLLM's own port.
+    port: ports.get(4000),
+    keyVariable: variables.has(MASTER_KEY)
+      ? (shellVariables.get(MASTER_KEY) ?? MASTER_KEY)
+      : undefined,
+  }),
   forwards: true,
   readsOnce: true,
   names: ({ bridge: block }: BridgeBlocks) =>
@@ -38,6 +45,9 @@ export const bridge = service({
   faults,
   plan: plannedBridge,
 });
+
+/** LiteLLM's variable with the key that it asks for. */
+const MASTER_KEY = "LITELLM_MASTER_KEY";
 
 function faults(
   { bridge: block }: BridgeBlocks,

@@ -32,6 +32,7 @@ export const chatUi = service({
     },
     comments: { "": "Chat in the browser." },
   }),
+  takenOver: ({ ports }) => ({ port: ports.get(8080) }),
   names: ({ chatUi: block }: ChatUiBlocks) =>
     (block?.connections ?? []).map((name, index) => ({
       name,

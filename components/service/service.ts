@@ -35,6 +35,10 @@ export interface Service<
   readonly starts: { readonly least: number; readonly most: number; readonly source: string };
   /** What a new stack file says of it; nothing if somebody has to ask for it. */
   readonly proposed?: (given: Proposal) => Proposed;
+  /** What its block takes over of a container in which somebody ran the same program. */
+  readonly takenOver?: (ran: RanSoFar) => Readonly<Record<string, unknown>>;
+  /** What to do where a machine runs it in no container, a sentence. */
+  readonly onMachine?: string;
   /**
    * It sends requests on, so those at the servers behind it end before its container is replaced.
    */
@@ -67,6 +71,16 @@ export interface Proposal {
   readonly network?: { readonly listen: string; readonly keyVariable: string };
   /** Servers to use, where that isn't every one of ours. */
   readonly servers?: readonly string[];
+}
+
+/** A container that somebody ran a service's program in. */
+export interface RanSoFar {
+  /** Ports of the machine by the port inside. */
+  readonly ports: ReadonlyMap<number, number>;
+  /** Its variables with the values that are known; a secret has none. */
+  readonly variables: ReadonlyMap<string, string | undefined>;
+  /** Variables of the operator's shell that hold the value of one of them. */
+  readonly shellVariables: ReadonlyMap<string, string>;
 }
 
 /**

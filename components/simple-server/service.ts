@@ -14,6 +14,13 @@ export const simpleServer = service({
   settings,
   image: { repository: /(^|\/)ollama/i, package: "ollama" },
   starts: { least: 1, most: 20, source: "Ollama takes one or two seconds to listen" },
+  takenOver: ({ variables }) => ({
+    maxLoadedModels: Number(variables.get("OLLAMA_MAX_LOADED_MODELS")),
+    contextLength: Number(variables.get("OLLAMA_CONTEXT_LENGTH")),
+    keepAlive: variables.get("OLLAMA_KEEP_ALIVE"),
+  }),
+  onMachine:
+    "Install Ollama on the machine and write `simpleServer: { mode: host }`: it runs there, and not in a container.",
   offers,
   faults,
   plan: plannedSimpleServer,

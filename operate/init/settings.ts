@@ -3,6 +3,7 @@ import { INSTANCE_A, servedName } from "../../components/fields";
 import { SERVICES } from "../../components/services";
 import { ollamaModelName } from "../../components/simple-server";
 import { pinnedServer } from "../../components/supply";
+import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { putAt } from "../../faults/json";
 import { EVERY_ADDRESS, isLoopback, isOverSsh } from "../../machines/address";
@@ -42,6 +43,8 @@ export interface Wanted {
   readonly modelCache?: string;
   /** What a command has that the file has not, a sentence each. */
   readonly leftOut?: readonly string[];
+  /** What blocks of services take over of programs that ran so far, by their keys. */
+  readonly takenOver?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Share that instance A is to be lowered to by its owner. */
   readonly lowerA?: number;
   /** How other computers know the machine, where the local network is served. */
@@ -80,7 +83,10 @@ export function settingsFor(
     otherGpuMemoryGiB: otherMemory(facts, wanted, comments),
     ...(wanted.server === undefined ? {} : ourServers(facts, wanted, wanted.server, comments)),
     ...services(facts, wanted, comments),
-    simpleServer: ollama?.unit === true ? simpleServer(ollama) : undefined,
+    simpleServer:
+      ollama?.unit === true
+        ? { ...simpleServer(ollama), ...wanted.takenOver?.simpleServer }
+        : undefined,
     venvs: venvs.length === 0 ? undefined : venvs,
   };
   if (a === undefined) comments.set("instanceA", servers.length === 0 ? NO_INSTANCE_A : UNCOUNTED);
@@ -326,7 +332,9 @@ function proposedServices(
   for (const { key, proposed } of SERVICES) {
     const made = proposed?.(proposal);
     if (made === undefined) continue;
-    settings[key] = key === "chatUi" ? { ...made.block, administrator } : made.block;
+    const { port = made.block.port, ...over } = wanted.takenOver?.[key] ?? {};
+    const block = { ...over, ...defined(made.block), port };
+    settings[key] = key === "chatUi" ? { ...block, administrator } : block;
     for (const [path, why] of Object.entries(made.comments ?? {}))
       comments.set(path === "" ? key : `${key}.${path}`, why);
   }

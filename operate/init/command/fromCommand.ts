@@ -32,7 +32,7 @@ export interface CommandServer {
   /** What a stack file is made of. */
   readonly server: Pick<
     Wanted,
-    "server" | "modelCache" | "leftOut" | "clients" | "key" | "beside"
+    "server" | "modelCache" | "leftOut" | "clients" | "key" | "beside" | "takenOver"
   > &
     Required<Pick<Wanted, "server" | "image" | "port">>;
   /** Hub id of its model, or a path. */

@@ -9,6 +9,7 @@ import type { Place } from "../offers";
 import type { Wanted, WantedServer } from "../settings";
 import { type CommandServer, commandServer, glanceAt } from "./fromCommand";
 import { leftOutText } from "./notes";
+import { servicesBeside } from "./servicesBeside";
 import { COMMAND, type LeftOut, reasonOf, unlessRefused } from "./words";
 
 /** What servers are made for. */
@@ -26,12 +27,32 @@ interface Made {
 }
 
 /**
- * Server B of a published text, with each further server of it beside. One that a stack file can't
- * have is left out with the reason, unless none can be had.
+ * Server B of a published text, with each further server and service of it. What a stack file can't
+ * have is left out with the reason, unless no server can be had.
  */
 export function commandServers(read: PublishedServers, around: Around): CommandServer {
   const [only, ...more] = read.servers;
-  if (more.length === 0) return single(read, only, around);
+  const servers = more.length === 0 ? single(read, only, around) : several(read, around);
+  return read.services.length === 0 ? servers : withServices(servers, read.services, around);
+}
+
+/** Servers with the services beside them. */
+function withServices(
+  made: CommandServer,
+  services: PublishedServers["services"],
+  { facts, base }: Around,
+): CommandServer {
+  const { takenOver, told, leftOut } = servicesBeside(services, facts, { ...base, ...made.server });
+  const allLeft = [...made.told.leftOut, ...leftOut];
+  return {
+    ...made,
+    server: { ...made.server, takenOver, leftOut: allLeft.map(leftOutText) },
+    told: { ...made.told, leftOut: allLeft, chosen: [...made.told.chosen, ...told] },
+  };
+}
+
+/** Server B with each further server beside it. */
+function several(read: PublishedServers, around: Around): CommandServer {
   const made: Made[] = [];
   const failed: LeftOut[] = [];
   const refused: WrongUse[] = [];

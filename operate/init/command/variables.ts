@@ -5,7 +5,7 @@ import { holdsSecret, isSecretName } from "../../../faults/secrets";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { folderOf } from "./dockerOptions";
 import { ofOtherMachine } from "./otherMachine";
-import { expansions, type LeftOut } from "./words";
+import { expansions, type LeftOut, shellVariable } from "./words";
 
 /** What a server's block and its machine get of a command's variables. */
 export interface VariableValues {
@@ -63,7 +63,7 @@ interface Becomes {
 }
 
 function becomes(name: string, given: string): Becomes {
-  if (TOKENS.test(name)) return { token: namedIn(given) ?? name };
+  if (TOKENS.test(name)) return { token: shellVariable(given) ?? name };
   const setting = settingOf(name, given);
   if (setting !== undefined) return { setting };
   if (ownValue(USUAL, name) === given) return { setHere: name };
@@ -78,13 +78,6 @@ const value = (path: readonly string[], of: ServerValue["value"]): ServerValue =
   value: of,
   why: AS_COMMANDED,
 });
-
-/** The one variable of the operator's shell that a value is: `$MY_TOKEN` is MY_TOKEN. */
-const namedIn = (value: string): string | undefined => {
-  const [only, ...more] = expansions(value);
-  const name = /^\$\{?([A-Z_][A-Z0-9_]*)/.exec(only ?? "")?.[1];
-  return more.length === 0 ? name : undefined;
-};
 
 /** The setting that a variable has. */
 function settingOf(name: string, given: string): ServerValue[] | undefined {

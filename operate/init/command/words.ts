@@ -74,6 +74,12 @@ const OPENERS: Readonly<Record<string, string>> = {
 export const expansions = (word: string): string[] =>
   [...word.matchAll(STAND_IN)].map(([, expansion = ""]) => expansion);
 
+/** The one variable of the operator's shell that a value is: `$MY_TOKEN` is MY_TOKEN. */
+export function shellVariable(value: string): string | undefined {
+  const [only, ...more] = expansions(value);
+  return more.length === 0 ? /^\$\{?([A-Z_][A-Z0-9_]*)/.exec(only ?? "")?.[1] : undefined;
+}
+
 /** A word as it was written, without any secret. */
 export const asWritten = (word: string): string => redactSecrets(word.replace(STAND_IN, "$1"));
 

@@ -2,7 +2,7 @@ import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/jso
 import { isSecretName } from "../../../faults/secrets";
 import { startsVllm, theLaunch } from "../command/launch";
 import { type LeftOut, refuseCommand } from "../command/words";
-import { companion } from "./companions";
+import { besideContainer } from "./companions";
 import {
   dockerRunOf,
   envOption,
@@ -119,7 +119,7 @@ function substitutedIn(service: JsonObject, lookup: Lookup): JsonObject {
 function serviceOf(name: string, service: JsonObject, source: Source): FilePart {
   const image = textOr(service.image);
   const words = runOf(service, source);
-  if (!startsVllm(words)) return { other: companion(`the service \`${name}\``, image) };
+  if (!startsVllm(words)) return besideContainer(`the service \`${name}\``, image, words);
   return {
     server: {
       name: `the service \`${name}\``,

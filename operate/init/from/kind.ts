@@ -1,3 +1,4 @@
+import type { SERVICES } from "../../../components/services";
 import type { Launch } from "../command/launch";
 import type { LeftOut } from "../command/words";
 import type { Source } from "./source";
@@ -15,6 +16,8 @@ export interface PublishedKind {
 export interface FileRead {
   /** Its servers of vLLM, in the order of the file. */
   readonly servers: readonly FileServer[];
+  /** Programs beside the servers that have a block of a stack file. */
+  readonly services?: readonly FoundService[];
   /** What else stands in it and isn't carried over. */
   readonly leftOut?: readonly LeftOut[];
   /** Why nobody can tell which server is wanted, where it starts one or another of them. */
@@ -28,11 +31,25 @@ export interface FileRead {
 }
 
 /** A part of a file: a server, or something else that is named. */
-export type FilePart = { readonly server: FileServer } | { readonly other: LeftOut };
+export type FilePart =
+  | { readonly server: FileServer }
+  | { readonly service: FoundService }
+  | { readonly other: LeftOut };
+
+/** A program beside the servers that a service of a stack file takes the place of. */
+export interface FoundService {
+  /** What the file calls it. */
+  readonly name: string;
+  /** Its block in the stack file. */
+  readonly key: (typeof SERVICES)[number]["key"];
+  /** What the block takes over; a value that can't be one of its own is dropped later. */
+  readonly block: Readonly<Record<string, unknown>>;
+}
 
 /** A file by its parts; `none` is said where none of them is a server. */
 export const readOf = (parts: readonly FilePart[], none: string): FileRead => ({
   servers: parts.flatMap((part) => ("server" in part ? [part.server] : [])),
+  services: parts.flatMap((part) => ("service" in part ? [part.service] : [])),
   leftOut: parts.flatMap((part) => ("other" in part ? [part.other] : [])),
   none,
 });

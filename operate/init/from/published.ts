@@ -4,9 +4,10 @@ import { capital } from "../../../faults/quoting";
 import { type Launch, NO_VLLM } from "../command/launch";
 import { leftOutText } from "../command/notes";
 import { type LeftOut, reasonOf, refuseCommand, unlessRefused } from "../command/words";
+import { serviceLeftOut } from "./companions";
 import { compose } from "./compose";
 import { dockerInspect } from "./inspect";
-import type { FileServer, PublishedKind } from "./kind";
+import type { FileServer, FoundService, PublishedKind } from "./kind";
 import { kubernetes } from "./kubernetes";
 import { liteLlm } from "./liteLlm";
 import { llamaSwap } from "./llamaSwap";
@@ -48,6 +49,8 @@ export interface PublishedServers {
   /** What a person calls the text; absent for a command, a script or a recipe. */
   readonly kind?: string;
   readonly servers: readonly [PublishedServer, ...PublishedServer[]];
+  /** Programs beside them that have a block of a stack file. */
+  readonly services: readonly FoundService[];
   /** What else stands in it, with servers that can't be read. */
   readonly leftOut: readonly LeftOut[];
   readonly told: readonly string[];
@@ -65,7 +68,8 @@ export function readServers(published: Published, all = false): PublishedServers
     if (inner !== undefined) return inner;
   }
   if (read.none === undefined) return refuseCommand(NO_VLLM);
-  const others = (read.leftOut ?? []).slice(0, MOST_NAMED).map(leftOutText);
+  const named = [...(read.leftOut ?? []), ...(read.services ?? []).map(serviceLeftOut)];
+  const others = named.slice(0, MOST_NAMED).map(leftOutText);
   return refuseCommand(`It is ${kind.kind}. ${read.none}`, ...others.map(capital));
 }
 
@@ -74,9 +78,12 @@ const MOST_NAMED = 5;
 
 /** The first server that a published text starts; the others are named. */
 export function readPublished(published: Published): Launch {
-  const { kind, servers, leftOut, told } = readServers(published);
+  const { kind, servers, services, leftOut, told } = readServers(published);
   const [{ name, start }, ...others] = servers;
-  const named: LeftOut[] = others.map((each) => ({ what: each.name, why: ONE_SERVER }));
+  const named: LeftOut[] = [
+    ...others.map((each) => ({ what: each.name, why: ONE_SERVER })),
+    ...services.map(serviceLeftOut),
+  ];
   const readAs = kind === undefined ? [] : [`${readAsText(kind)} server B is ${name}.`];
   return {
     ...start,
@@ -102,6 +109,7 @@ function readIn(published: Published, all: boolean) {
   const found: PublishedServers | undefined = first && {
     ...defined({ kind: kind === shellScript || kind === sparkRecipe ? undefined : kind.kind }),
     servers: [first, ...others],
+    services: read.services ?? [],
     leftOut: [...leftOut, ...(read.leftOut ?? [])],
     told: read.told ?? [],
   };

@@ -23,12 +23,13 @@ beforeAll(async () => {
 interface Machine {
   readonly inferenceServers: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly clients: Readonly<Record<string, unknown>>;
+  readonly [service: string]: unknown;
 }
 
 /** What `init` writes of a text, and what it says. */
-async function written(text: string, all = false) {
+async function written(text: string, all = false, of: HostFacts = facts) {
   const place = { name: "spark", project: process.cwd() };
-  const choice = await choose(facts, place, { command: { text }, all });
+  const choice = await choose(of, place, { command: { text }, all });
   const file = parse(choice.text) as { config: Record<string, Record<string, Machine>> };
   const machine = file.config["local-serving:machines"]?.spark;
   if (machine === undefined) throw new Error("a machine is written");
@@ -142,5 +143,44 @@ describe("a file that starts one server or another", () => {
       /`serving start b` starts a server with `start: onRequest` \(b, (?:small|c)\)/,
     );
     expect(mend).toEqual([]);
+  });
+});
+
+describe("programs beside a server", () => {
+  const KEY = "sk-proj-aB3dE6gH9jK2mN5pQ8sT";
+  const server = service("llm", `${CHAT} --gpu-memory-utilization 0.4 --max-model-len 65536`);
+  const ui = "image: 'ghcr.io/open-webui/open-webui:main', ports: ['3000:8080']";
+  const ollama =
+    "image: ollama/ollama, environment: [OLLAMA_KEEP_ALIVE=10m, OLLAMA_CONTEXT_LENGTH=no]";
+  const proxy = `image: 'ghcr.io/berriai/litellm:main', ports: ['127.0.0.1:4000:4000'], environment: {LITELLM_MASTER_KEY: ${KEY}}`;
+  const file = `services:\n${server}  ui: { ${ui} }\n  ui2: { ${ui} }\n  proxy: { ${proxy} }\n  ollama: { ${ollama} }\n  db: { image: postgres }\n`;
+
+  it("become their blocks where a stack file has one, and else are named", async () => {
+    const { machine, told, mend, text } = await written(file);
+    expect(machine.chatUi).toMatchObject({ port: 3000 });
+    expect(machine.bridge).toMatchObject({ port: 4000, keyVariable: "LITELLM_MASTER_KEY" });
+    expect(machine).not.toHaveProperty("simpleServer");
+    expect(text).not.toContain(KEY);
+    expect(told?.chosen).toEqual(
+      expect.arrayContaining([
+        "`chatUi` takes the place of the service `ui` with its port 3000. It has an image and data of its own: what that one had stays where it is.",
+        "`serving up` reads the key of `bridge` from LITELLM_MASTER_KEY of your shell.",
+      ]),
+    );
+    expect(told?.leftOut.map(({ what, why }) => `${what}: ${why}`)).toEqual([
+      "the service `db`: it runs no vLLM.",
+      "the service `ui2`: there is one `chatUi`.",
+      "the service `ollama`: `simpleServer` of a stack file takes its place, and its data stay where they are. Install Ollama on the machine and write `simpleServer: { mode: host }`: it runs there, and not in a container.",
+    ]);
+    expect(mend).toEqual([]);
+    const advised = text.replace(/^( +)instanceA: none$/m, "$&\n$1simpleServer: { mode: host }");
+    const { policies } = judgedPlan(parseStackFile("Pulumi.spark.yaml", advised), { home: "/h" });
+    expect(policies.filter(({ verdict }) => verdict === "refused")).toEqual([]);
+  });
+
+  it("give what they say to the Ollama of the machine", async () => {
+    const own = { unit: true, models: [] };
+    const { machine } = await written(file, false, { ...facts, ollama: own });
+    expect(machine.simpleServer).toEqual({ mode: "host", models: [], keepAlive: "10m" });
   });
 });
