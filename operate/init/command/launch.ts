@@ -4,6 +4,7 @@ import { serverInvocations } from "../../../vllm/argv/serverInvocations";
 import { baseName, isText, type Word } from "../../../vllm/argv/unknown";
 import type { ServerValue } from "../../models/serverValues";
 import { assigned, isAssignment } from "./assignments";
+import { RESERVED } from "./blocks";
 import {
   type ContainerFacts,
   containerFacts,
@@ -11,7 +12,7 @@ import {
   readDockerRun,
 } from "./dockerOptions";
 import { rendered } from "./recipe";
-import { RESERVED } from "./scriptState";
+
 import { asWritten, expansions, type LeftOut, refuseCommand, scriptIn } from "./words";
 
 /** How a command starts one vLLM server. */

@@ -1,143 +1,96 @@
 import type { Follows } from "../../../vllm/argv/shellScript";
 import { isText, type Word } from "../../../vllm/argv/unknown";
-import { assigned, isAssignment } from "./assignments";
-
-/** Words that a shell reads before a command, and that are none. */
-export const RESERVED: ReadonlySet<string> = new Set([
-  ...["if", "then", "elif", "else", "while", "until", "do", "{", "}", "!", "fi", "done", "esac"],
-]);
-
-/** What a script decides only as it runs, by the word that begins it, and the word that ends it. */
-const ENDS: Readonly<Record<string, string>> = {
-  ...{ if: "fi", case: "esac", for: "done", while: "done", until: "done", select: "done" },
-  "{": "}",
-};
-
-const CLOSERS = new Set(Object.values(ENDS));
+import { Blocks } from "./blocks";
 
 /** Commands that set variables by their arguments. */
 const DECLARES = new Set(["export", "readonly", "local", "declare", "typeset"]);
 /** Commands that set variables to what only they know. */
 const READS = new Set(["read", "unset", "getopts", "mapfile", "readarray"]);
-/** Commands that ask something, so that what stands behind `&&` may not run. */
-const ASKS = /^(?:\[\[?|test|e?grep|which|command|!)$/;
 /** Programs that run a here-document. */
 const RUNS = /(?:^|\/)(?:(?:ba|da|a|z|k)?sh|ssh)$/;
+/** `NAME=value` and `NAME+=value`. */
+const SETS = /^([A-Za-z_]\w*)(\+?)=([\s\S]*)$/;
 
-/** What a script has set so far, and which of its commands run only under a condition. */
-export interface ScriptState {
-  readonly follows: Follows;
-  readonly optional: ReadonlySet<readonly Word[]>;
-  readonly documents: readonly string[];
-}
+/**
+ * Follows what a script has set so far, and which of its commands run only under a condition. A
+ * variable that a condition sets is not known.
+ */
+export class ScriptState implements Follows {
+  /** Commands that run only under a condition. */
+  readonly optional = new Set<readonly Word[]>();
+  /** Here-documents that are no commands. */
+  readonly documents: string[] = [];
+  private readonly values = new Map<string, string>();
+  private readonly arrays = new Map<string, readonly Word[]>();
+  private readonly undecided = new Set<string>();
+  private readonly blocks = new Blocks();
 
-/** Follows a script from its first command on. A variable that a condition sets is not known. */
-export function scriptState(): ScriptState {
-  const values = new Map<string, string>();
-  const arrays = new Map<string, readonly Word[]>();
-  const undecided = new Set<string>();
-  const optional = new Set<readonly Word[]>();
-  const documents: string[] = [];
-  const blocks = blockReader();
+  value(name: string, given: () => string | undefined): string | undefined {
+    if (this.undecided.has(name)) return undefined;
+    const value = this.values.get(name) ?? this.arrays.get(name)?.find(isText);
+    return value === undefined || value === "" ? (given() ?? value) : value;
+  }
 
-  const lose = (name: string) => {
-    undecided.add(name);
-    arrays.delete(name);
-  };
-  const set = (name: string, value: string) => {
-    if (blocks.isOptional() && values.get(name) !== value) lose(name);
-    else values.set(name, value);
-    blocks.setHere(name);
-  };
-  const assign = (word: string) => {
-    const [, name, more = ""] = /^([A-Za-z_]\w*)\+=([\s\S]*)$/.exec(word) ?? [];
-    if (name !== undefined) set(name, (values.get(name) ?? "") + more);
-    else if (isAssignment(word)) set(...assigned(word));
-  };
-  const run = (words: readonly string[]) => {
+  array(name: string): readonly Word[] | undefined {
+    return this.undecided.has(name) ? undefined : this.arrays.get(name);
+  }
+
+  setArray(name: string, words: readonly Word[], adds: boolean): void {
+    if (this.blocks.isOptional) this.lose(name);
+    else this.arrays.set(name, adds ? [...(this.arrays.get(name) ?? []), ...words] : words);
+    this.blocks.setHere(name);
+  }
+
+  ended(command: readonly Word[], by: string): boolean {
+    const { words, lost } = this.blocks.take(command.filter(isText), by);
+    if (this.blocks.isOptional) this.optional.add(command);
+    for (const name of lost) this.lose(name);
+    this.run(words);
+    this.blocks.next(words, by);
+    return words.length > 0;
+  }
+
+  document(text: string, command: readonly Word[]): boolean {
+    const isScript =
+      text.startsWith("#!") || command.some((word) => isText(word) && RUNS.test(word));
+    if (!isScript) this.documents.push(text);
+    return isScript;
+  }
+
+  private lose(name: string): void {
+    this.undecided.add(name);
+    this.arrays.delete(name);
+  }
+
+  private set(name: string, value: string): void {
+    if (this.blocks.isOptional && this.values.get(name) !== value) this.lose(name);
+    else this.values.set(name, value);
+    this.blocks.setHere(name);
+  }
+
+  private assign(word: string): void {
+    const [, name, adds, value = ""] = SETS.exec(word) ?? [];
+    if (name === undefined) return;
+    this.set(name, adds === "+" ? (this.values.get(name) ?? "") + value : value);
+  }
+
+  /** What a command sets. */
+  private run(words: readonly string[]): void {
     const [first = "", ...rest] = words;
-    if (READS.has(first) || first === "for" || first === "select")
-      for (const name of rest.slice(0, first === "for" ? 1 : undefined)) lose(name);
-    const assigns = DECLARES.has(first) ? rest.filter((word) => !word.startsWith("-")) : words;
-    if (DECLARES.has(first) || assigns.every((word) => /^[A-Za-z_]\w*\+?=/.test(word)))
-      for (const word of assigns) assign(word);
-  };
-
-  return {
-    optional,
-    documents,
-    follows: {
-      value(name, given) {
-        if (undecided.has(name)) return undefined;
-        const value = values.get(name) ?? arrays.get(name)?.find(isText);
-        return value === undefined || value === "" ? (given() ?? value) : value;
-      },
-      array: (name) => (undecided.has(name) ? undefined : arrays.get(name)),
-      setArray(name, words, adds) {
-        if (blocks.isOptional()) lose(name);
-        else arrays.set(name, adds ? [...(arrays.get(name) ?? []), ...words] : words);
-        blocks.setHere(name);
-      },
-      ended(command, by) {
-        const read = blocks.ended(command.filter(isText), by);
-        if (blocks.isOptional()) optional.add(command);
-        for (const name of read.lost) lose(name);
-        run(read.words);
-        blocks.next(read.words, by);
-        return read.isCommand;
-      },
-      document(text, command) {
-        const isScript =
-          text.startsWith("#!") || command.some((word) => isText(word) && RUNS.test(word));
-        if (!isScript) documents.push(text);
-        return isScript;
-      },
-    },
-  };
+    for (const name of readBy(first, rest)) this.lose(name);
+    for (const word of assignmentsOf(first, rest)) this.assign(word);
+  }
 }
 
-/** Follows which `if`, `case`, loop and function a script is inside of. */
-function blockReader() {
-  const open: { begins: string; isFunction: boolean; sets: string[] }[] = [];
-  let names = false;
-  let isAsked = false;
-  let before = { by: "", asks: false };
-  const isOptional = () => isAsked || open.some(({ begins }) => begins !== "{");
-  const close = (end: string): string[] => {
-    const at = open.findLastIndex(({ begins }) => ENDS[begins] === end);
-    return at < 0
-      ? []
-      : open.splice(at).flatMap(({ isFunction, sets }) => (isFunction ? sets : []));
-  };
-  return {
-    isOptional,
-    setHere: (name: string) => void open.at(-1)?.sets.push(name),
-    /** The words of a command without reserved ones, and what a function that ends had set. */
-    ended(command: readonly string[], by: string) {
-      const lost: string[] = [];
-      const isPattern = by === ")" && open.at(-1)?.begins === "case";
-      let start = 0;
-      for (; start < command.length; start++) {
-        const word = command[start] ?? "";
-        if (word === "function") names = true;
-        if (Object.hasOwn(ENDS, word)) open.push({ begins: word, isFunction: names, sets: [] });
-        if (word === "{") names = false;
-        if (CLOSERS.has(word)) lost.push(...close(word));
-        if (word === "case" || !(RESERVED.has(word) || word === "function")) break;
-      }
-      // `NAME()` is a function's name.
-      const isName = by === "(" && command.length === 1;
-      if (isName) names = true;
-      const inline = command[0] === "case" && by === ")";
-      const words = isPattern || isName || inline ? [] : command.slice(start);
-      return { lost, words, isCommand: words.length > 0 };
-    },
-    /** Whether what follows runs only if this command says so. */
-    next(words: readonly string[], by: string) {
-      const doubled = words.length === 0 && (by === "&" || by === "|") && by === before.by;
-      if (doubled) isAsked = by === "|" || before.asks;
-      else if (words.length > 0) isAsked = false;
-      before = { by, asks: ASKS.test(words[0] ?? "") || (doubled && before.asks) };
-    },
-  };
+/** Variables that a command sets to what only it knows. */
+function readBy(first: string, rest: readonly string[]): readonly string[] {
+  if (first === "for") return rest.slice(0, 1);
+  return READS.has(first) || first === "select" ? rest : [];
+}
+
+/** Assignments that stay: those of a declaration, and of a command that is nothing else. */
+function assignmentsOf(first: string, rest: readonly string[]): readonly string[] {
+  if (DECLARES.has(first)) return rest.filter((word) => !word.startsWith("-"));
+  const words = [first, ...rest];
+  return words.every((word) => SETS.test(word)) ? words : [];
 }

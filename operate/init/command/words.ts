@@ -2,7 +2,7 @@ import { WrongUse } from "../../../commandLine/exit";
 import { redactSecrets } from "../../../faults/secrets";
 import { simpleCommands } from "../../../vllm/argv/shellScript";
 import { isText } from "../../../vllm/argv/unknown";
-import { scriptState } from "./scriptState";
+import { ScriptState } from "./scriptState";
 
 /** Around what only a shell knows: characters that nobody writes in a command. */
 const [OPEN, CLOSE] = ["\u{E000}", "\u{E001}"];
@@ -40,7 +40,7 @@ export function scriptIn(text: string): ScriptRead {
     // So do a blank behind a line's last backslash, and the prompt in front. The rest stays in place.
     .replace(/\\[ \t]+\n/g, "\\\n")
     .replace(/^[ \t]*\$ /gm, (prompt) => " ".repeat(prompt.length));
-  const state = scriptState();
+  const state = new ScriptState();
   const unclosed = (opener: string, at: number) => {
     const lines = plain.slice(0, at).split("\n");
     const [line, column] = [lines.length, (lines.at(-1) ?? "").length + 1];
@@ -50,7 +50,7 @@ export function scriptIn(text: string): ScriptRead {
     );
   };
   const scope = { parameters: [], variables: new Map(), standIn, unclosed };
-  const commands = simpleCommands(plain, { ...scope, follows: state.follows });
+  const commands = simpleCommands(plain, { ...scope, follows: state });
   return {
     commands: commands.map((words) => ({
       words: words.filter(isText),
