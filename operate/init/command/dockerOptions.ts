@@ -117,7 +117,9 @@ export interface ContainerFacts {
 
 /** Options whose intent every server's container has anyway, by name and a test of their value. */
 const SET_HERE: Readonly<Record<string, RegExp>> = {
-  gpus: /^all$/,
+  // The container device interface calls the GPUs so.
+  gpus: /^(?:all|device=nvidia\.com\/gpu=(?:all|0))$/,
+  device: /^nvidia\.com\/gpu=(?:all|0)$/,
   runtime: /^nvidia$/,
   ipc: /^host$/,
   restart: /^unless-stopped$/,

@@ -50,6 +50,29 @@ async function serving(...args: string[]) {
 const file = (name: string) => join(project, `Pulumi.${name}.yaml`);
 
 describe("serving init", () => {
+  it("reads another kind of file that --from names, as --from-command does", async () => {
+    const compose = join(project, "compose.yaml");
+    writeFileSync(
+      compose,
+      `services:\n  llm:\n    image: vllm/vllm-openai:v0.30.0\n    command: --model \${MODEL:-a/b} --max-model-len 4096\n`,
+    );
+    writeFileSync(join(project, ".env"), "MODEL=openai/gpt-oss-20b\n");
+    const name = ["--yes", "--name", "spark"];
+    const both = await serving("init", "--from", facts, "--from-command", compose, ...name);
+    expect(both.out).toContain("It is read as a compose file: server B is the service `llm`.");
+    expect(both.out).toContain("Found on spark-7f3a:");
+    expect(readFileSync(file("spark"), "utf8")).toContain("id: openai/gpt-oss-20b");
+    // Each text is one of facts or one of a server, and one of each is enough.
+    expect(await serving("init", "--from", compose, "--from-command", "vllm serve a/b")).toEqual({
+      code: 2,
+      out: "",
+      err: `--from: ${compose} holds no facts of a machine, as \`serving init --facts\` prints them. Give only one of the two files.\n`,
+    });
+    // The machine here is looked at, and a server of it is made or refused for that machine.
+    const alone = await serving("init", "--from", compose, "--yes", "--name", "alone");
+    expect(`${alone.out}${alone.err}`).toMatch(/It is read as a compose file|no server B/);
+  });
+
   it("writes the stack file once, and ends with the next commands in order", async () => {
     const { code, out, err } = await serving("init", "--from", facts, "--yes", "--name", "spark");
     expect({ code, err }).toEqual({ code: 0, err: "" });

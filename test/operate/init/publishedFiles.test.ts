@@ -264,6 +264,32 @@ describe("what stands around a server", () => {
   });
 });
 
+describe("the GPU by the container device interface", () => {
+  it.each([
+    `podman run --device nvidia.com/gpu=all ${IMAGE} ${MODEL}`,
+    `docker run --device=nvidia.com/gpu=0 ${IMAGE} ${MODEL}`,
+    compose(`command: ${MODEL}\ndevices: [nvidia.com/gpu=all]`),
+    compose(
+      `command: ${MODEL}\ndeploy: {resources: {reservations: {devices: [{driver: cdi, device_ids: ["nvidia.com/gpu=all"]}]}}}`,
+    ),
+    quadlet(`Exec=${MODEL}\nAddDevice=nvidia.com/gpu=all`),
+  ])("is what every server has: %#", (text) => {
+    const { container, leftOut } = readPublished({ text });
+    expect([...leftOut, ...(container?.leftOut ?? [])]).toEqual([]);
+    expect(container?.setHere.join()).toMatch(/^--(?:device|gpus)$/);
+  });
+
+  it("is no other device", () => {
+    const { container } = readPublished({
+      text: `docker run --device /dev/infiniband --device nvidia.com/gpu=1 ${IMAGE} ${MODEL}`,
+    });
+    expect(container?.leftOut.map(({ what }) => what)).toEqual([
+      "--device /dev/infiniband",
+      "--device nvidia.com/gpu=1",
+    ]);
+  });
+});
+
 describe("a text that no server can be read from", () => {
   it.each([
     [
