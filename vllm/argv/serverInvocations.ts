@@ -49,7 +49,7 @@ export function serverInvocations(
   depth = 0,
 ): Invocations {
   const none = { servers: [], engines: [], unreadable: [], commands: [], scripts: [] };
-  const script = shellScript(words);
+  const script = scriptOfShell(words);
   if (script !== undefined) {
     const { text } = script;
     if (!isText(text)) return { ...none, unreadable: ["the script after `-c` is not known yet"] };
@@ -111,7 +111,8 @@ const holdsBase64 = (text: string): boolean =>
   text.length >= SHORTEST_BASE64 &&
   (text.match(BASE64) ?? []).some((each) => MENTION.test(Buffer.from(each, "base64").toString()));
 
-function shellScript(
+/** The script that a command gives to a shell (`bash -c SCRIPT`), and the parameters behind it. */
+export function scriptOfShell(
   words: readonly Word[],
 ): { text: Word; parameters: readonly Word[] } | undefined {
   const shell = words.findIndex((word) => isText(word) && SHELLS.has(baseName(word)));

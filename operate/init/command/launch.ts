@@ -1,6 +1,7 @@
 import { engineNamed } from "../../../components/supply";
 import { isSecretName } from "../../../faults/secrets";
-import { serverInvocations } from "../../../vllm/argv/serverInvocations";
+import { isKnownOption } from "../../../vllm/argv/serverArguments";
+import { scriptOfShell, serverInvocations } from "../../../vllm/argv/serverInvocations";
 import { baseName, isText, type Word } from "../../../vllm/argv/unknown";
 import type { ServerValue } from "../../models/serverValues";
 import { assigned, isAssignment } from "./assignments";
@@ -104,7 +105,7 @@ function launchOf(
   const [program = "", ...rest] = words;
   const name = baseName(program);
   if (/^(?:docker|podman)-compose$/.test(name)) refuseCommand(NO_COMPOSE);
-  const run = containerRun(words);
+  const run = containerRunIn(words);
   if (run !== undefined) return [inContainer(run)];
   if (CONTAINER_PROGRAMS.has(name) && rest.find((word) => VERBS.has(word)) === "compose")
     refuseCommand(NO_COMPOSE);
@@ -122,6 +123,28 @@ function launchOf(
 
 const VERBS: ReadonlySet<string> = new Set(["run", "create", "compose", "exec"]);
 
+/** The `docker run` that a command is, or that the script of a shell (`bash -c '...'`) has. */
+function containerRunIn(words: readonly string[]): DockerRun | undefined {
+  const run = containerRun(words);
+  const script = run === undefined ? scriptOfShell(words)?.text : undefined;
+  if (script === undefined || !isText(script)) return run;
+  const [found] = scriptIn(script).commands.flatMap(
+    (command) => containerRunIn(withoutFront(command.words, new Map()).words) ?? [],
+  );
+  return found;
+}
+
+/** What a command runs, in the few words that tell an engine: an image, and a program in it. */
+export function programsOf(words: readonly string[]): readonly string[] {
+  const run = containerRunIn(words);
+  const { commands } = serverInvocations(
+    run === undefined ? words : insideOf(run).command,
+    new Map(),
+  );
+  const begun = commands.map((command) => command.filter(isText).slice(0, 3).join(" "));
+  return [...(run?.image === undefined ? [] : [run.image]), ...begun];
+}
+
 /** What `docker run` or one of its like has behind it; `undefined` for any other command. */
 function containerRun([program = "", ...rest]: readonly string[]): DockerRun | undefined {
   if (!CONTAINER_PROGRAMS.has(baseName(program))) return undefined;
@@ -132,11 +155,15 @@ function containerRun([program = "", ...rest]: readonly string[]): DockerRun | u
 
 /** Whether a simple command starts a vLLM; refuses nothing. */
 export function startsVllm(words: readonly string[]): boolean {
-  const run = containerRun(words);
+  const run = containerRunIn(words);
   const command = run === undefined ? words : insideOf(run).command;
   const { servers, unreadable } = serverInvocations(command, new Map());
   if (servers.length + unreadable.length > 0) return true;
-  return run !== undefined && startsByItself(run) && engineNamed(run.image ?? "") === undefined;
+  return (
+    run !== undefined &&
+    startedByImage(run) !== undefined &&
+    engineNamed(run.image ?? "") === undefined
+  );
 }
 
 /** The start of a simple command of which `startsVllm` is true. Refuses what can't be read. */
@@ -154,14 +181,41 @@ function insideOf({ options, rest }: DockerRun) {
   return { entrypoint, command: entrypoint === "" ? rest : [entrypoint, ...rest] };
 }
 
-/** Whether an image starts vLLM itself, with the words behind it as its arguments. */
-function startsByItself(run: DockerRun): boolean {
-  const isVllm = /vllm/i.test(run.image ?? "") && !BESIDE_VLLM.test(run.image ?? "");
-  return insideOf(run).entrypoint === "" && isVllm && !NO_SERVER.test(run.rest[0] ?? "");
+/** What an image of vLLM's starts by itself, or by a script that isn't at hand. */
+interface ByImage {
+  /** The arguments of its server. */
+  readonly words: readonly string[];
+  readonly script?: string;
 }
 
+/** The server that an image starts by the words behind it; `undefined` where it starts another program. */
+function startedByImage(run: DockerRun): ByImage | undefined {
+  const { image = "", rest } = run;
+  if (!isOfVllm(image)) return undefined;
+  const { entrypoint, command } = insideOf(run);
+  const at = command.slice(0, 2).findIndex((word) => SCRIPT.test(word));
+  if (at >= 0) {
+    const words = command.slice(at + 1);
+    const areOptions = words.some(
+      (word) => word.startsWith("--") && isKnownOption(word.slice(2).split("=")[0] ?? ""),
+    );
+    return areOptions ? { words, script: command[at] ?? "" } : undefined;
+  }
+  if (entrypoint !== "" || NO_SERVER.test(rest[0] ?? "")) return undefined;
+  // An image whose entrypoint is `vllm` gets the command behind it.
+  return { words: rest[0] === "serve" ? rest.slice(1) : rest };
+}
+
+const SCRIPT = /\.(?:sh|py)$/;
+
+const byScript = (script: string): string =>
+  `\`${asWritten(script)}\` starts it, and isn't read here: the words behind it are taken for the arguments of \`vllm serve\`.`;
+
+/** Whether the name of an image, or the words of a command, speak of a vLLM. */
+export const isOfVllm = (name: string): boolean => /vllm/i.test(name) && !BESIDE_VLLM.test(name);
+
 /** Images of programs that stand in front of a vLLM, or watch it. */
-const BESIDE_VLLM = /vllm[\w./-]*(?:router|exporter|proxy|gateway|benchmark|webui)/i;
+const BESIDE_VLLM = /vllm[\w./-]*(?:router|exporter|proxy|gateway|bench|benchmark|webui)/i;
 
 /** Words of which all are known; what isn't is named by the variables that the command has. */
 function known(
@@ -189,7 +243,7 @@ const NO_SERVER = /^(?:ba|da|z)?sh$|^python[\d.]*$|^sleep$/;
 
 /** The server of a `docker run`: by its command, or by an image that starts one itself. */
 function inContainer(run: DockerRun): Launch {
-  const { options, image = "", rest } = run;
+  const { options, image = "" } = run;
   const container = containerFacts(options);
   const { command } = insideOf(run);
   const { servers, unreadable } = serverInvocations(command, container.variables);
@@ -199,9 +253,8 @@ function inContainer(run: DockerRun): Launch {
   if (server !== undefined) return { ...made, words: known(server, command, container.variables) };
   refuseEngine(image);
   refuseEngine(command.slice(0, 3).join(" "));
-  if (!startsByItself(run)) refuseCommand(NO_VLLM);
-  // An image whose entrypoint is `vllm` gets the command behind it.
-  return { ...made, words: rest[0] === "serve" ? rest.slice(1) : rest };
+  const { words, script } = startedByImage(run) ?? refuseCommand(NO_VLLM);
+  return { ...made, words, ...(script === undefined ? {} : { told: [byScript(script)] }) };
 }
 
 /**

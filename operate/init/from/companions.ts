@@ -1,6 +1,7 @@
 import { SERVICES } from "../../../components/services";
 import { engineNamed } from "../../../components/supply";
 import { containerFacts, readDockerRun } from "../command/dockerOptions";
+import { isOfVllm } from "../command/launch";
 import { expansions, type LeftOut, shellVariable } from "../command/words";
 import type { FilePart, FoundService } from "./kind";
 
@@ -13,18 +14,25 @@ const serviceOf = (image: string) => {
  * Says of something that runs no vLLM what of a stack file takes its place; `runs` is its image, or
  * the words of its command.
  */
-export function companion(what: string, runs: string): LeftOut {
-  const service = serviceOf(runs);
+export function companion(what: string, ...runs: readonly string[]): LeftOut {
+  const service = serviceOf(runs[0] ?? "");
   if (service !== undefined) return serviceLeftOut({ name: what, key: service.key });
-  const engine = engineNamed(runs);
-  return {
-    what,
-    why:
-      engine === undefined
-        ? "it runs no vLLM."
-        : `it runs ${engine.name}, not vLLM. ${engine.belongs}`,
-  };
+  return { what, why: `it ${runsInstead(...runs)}` };
 }
+
+/**
+ * What a program that is no vLLM's server runs, as a clause behind its name. `runs` has an image, or
+ * the words that its command begins with.
+ */
+export function runsInstead(...runs: readonly string[]): string {
+  const [engine] = runs.flatMap((each) => engineNamed(each) ?? []);
+  if (engine !== undefined) return `runs ${engine.name}, not vLLM. ${engine.belongs}`;
+  if (runs.some(isOfVllm)) return BY_A_SCRIPT;
+  return "runs no vLLM.";
+}
+
+const BY_A_SCRIPT =
+  "is started by a program of its own, which isn't read here: give that script, or the `vllm serve` that it runs.";
 
 /** Says of a program that a service of a stack file takes its place. */
 export const serviceLeftOut = ({ name, key }: Pick<FoundService, "name" | "key">): LeftOut => ({

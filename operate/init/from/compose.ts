@@ -83,7 +83,7 @@ export const compose: PublishedKind = {
     );
     return readOf(
       found,
-      "No service of it runs vLLM. Give one with an image of vLLM, or with `vllm serve MODEL` as its command.",
+      "No start of vLLM can be read in its services. Give one with an image of vLLM, or with `vllm serve MODEL` as its command.",
     );
   },
 };
@@ -140,10 +140,13 @@ const noImage = (name: string): string =>
 /** The `docker run` that a service is. */
 function runOf(service: JsonObject, source: Source): readonly string[] {
   const { entrypoint } = service;
+  const command = wordsOf(service.command);
+  // An image without a name is taken for one of vLLM's only where it gets arguments.
+  const built = command.length === 0 ? "built-by-compose" : "vllm-built-by-compose";
   return dockerRunOf({
-    image: textOr(service.image) || "vllm-built-by-compose",
+    image: textOr(service.image) || built,
     ...(entrypoint === undefined || entrypoint === null ? {} : { entrypoint: wordsOf(entrypoint) }),
-    command: wordsOf(service.command),
+    command,
     options: [
       ...Object.entries(OPTIONS).flatMap(([key, option]) =>
         valuesOf(service[key]).map((value) => [option, value] as const),

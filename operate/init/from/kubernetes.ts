@@ -22,7 +22,7 @@ export const kubernetes: PublishedKind = {
     });
     return readOf(
       found,
-      `None of its containers runs vLLM${kindsText(resources)}. Give the manifest whose container has an image of vLLM, or \`vllm serve MODEL\` as its command.`,
+      `No start of vLLM can be read in its containers${kindsText(resources)}. Give the manifest whose container has an image of vLLM, or \`vllm serve MODEL\` as its command.`,
     );
   },
 };

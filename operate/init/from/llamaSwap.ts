@@ -1,7 +1,7 @@
 import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
 import { listOf } from "../../../faults/quoting";
 import { assigned } from "../command/assignments";
-import { startsVllm, theLaunch } from "../command/launch";
+import { programsOf, startsVllm, theLaunch } from "../command/launch";
 import { asWritten, type LeftOut, standIn } from "../command/words";
 import { companion } from "./companions";
 import { plainWords, scalarText, scalarTexts } from "./container";
@@ -26,7 +26,7 @@ export const llamaSwap: PublishedKind = {
     return {
       ...readOf(
         found,
-        "None of its `cmd` starts vLLM. GGUF models belong in `simpleServer` (Ollama); a vLLM with `start: onRequest` is started and stopped as llama-swap does it.",
+        "No start of vLLM can be read in its `cmd`s. GGUF models belong in `simpleServer` (Ollama); a vLLM with `start: onRequest` is started and stopped as llama-swap does it.",
       ),
       choice: choiceText(found),
     };
@@ -54,7 +54,8 @@ function modelOf(name: string, model: JsonObject, macros: Macros): FilePart {
   const all = { ...macros, ...macrosOf(model) };
   const words = plainWords(withMacros(withoutRemarks(textOr(model.cmd)), all));
   const what = `the model \`${asWritten(name)}\``;
-  if (!startsVllm(words)) return { other: companion(what, words.slice(0, 3).join(" ")) };
+  if (!startsVllm(words))
+    return { other: companion(what, ...programsOf(words), ...words.filter(isScript)) };
   const variables = new Map(scalarTexts(model.env).map((each) => assigned(withMacros(each, all))));
   return {
     server: {
@@ -68,6 +69,8 @@ function modelOf(name: string, model: JsonObject, macros: Macros): FilePart {
     },
   };
 }
+
+const isScript = (word: string): boolean => /\.(?:sh|py)$|^IMAGE=/.test(word);
 
 const ON_REQUEST = "judged: llama-swap starts it when it is asked for";
 

@@ -16,10 +16,13 @@ import { sparkRecipe } from "./recipe";
 import { shellScript } from "./shell";
 import { type Published, publishedSource, type Source } from "./source";
 import { systemd } from "./systemd";
+import { UNREAD_BY_FORM, UNREAD_BY_WORDS } from "./unreadKinds";
 import { vllmConfig, withConfig } from "./vllmConfig";
+import { vllmRecipe } from "./vllmRecipe";
 
-/** Kinds of files that are told from a command by what stands in them. */
+/** Kinds of files that are told from a command by words of their own. */
 const FILES: readonly PublishedKind[] = [
+  ...UNREAD_BY_WORDS,
   dockerInspect,
   compose,
   kubernetes,
@@ -28,16 +31,17 @@ const FILES: readonly PublishedKind[] = [
   quadlet,
   systemd,
   vllmConfig,
+  vllmRecipe,
   sparkRecipe,
 ];
 
 /** The kind of a published text. */
 const kindOf = (source: Source): PublishedKind =>
-  FILES.find((each) => each.looksLike(source)) ?? shellScript;
+  [...FILES, ...UNREAD_BY_FORM].find((each) => each.looksLike(source)) ?? shellScript;
 
-/** Whether a text is a file of one of these kinds, and no command or script. */
+/** Whether a text is a file of one of these kinds, and no command, script or facts of a machine. */
 export const isKnownFile = (published: Published): boolean =>
-  kindOf(publishedSource(published)) !== shellScript;
+  FILES.includes(kindOf(publishedSource(published)));
 
 /** A server of a published text that could be read. */
 export interface PublishedServer extends Omit<FileServer, "launch"> {

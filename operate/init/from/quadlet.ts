@@ -1,5 +1,6 @@
-import { startsVllm, theLaunch } from "../command/launch";
+import { programsOf, startsVllm, theLaunch } from "../command/launch";
 import { asWritten, type LeftOut } from "../command/words";
+import { runsInstead } from "./companions";
 import { dockerRunOf, envOption, plainWords } from "./container";
 import type { PublishedKind } from "./kind";
 import { environmentOf, hasSection, unitFile, unitWords, withSpecifiers } from "./unitFile";
@@ -42,14 +43,14 @@ export const quadlet: PublishedKind = {
   servers({ text }) {
     const container = unitFile(text).get("Container") ?? new Map<string, readonly string[]>();
     const words = runOf(container);
-    if (!startsVllm(words)) return { servers: [], none: NONE };
+    if (!startsVllm(words))
+      return { servers: [], none: `Its container ${runsInstead(...programsOf(words))} ${INSTEAD}` };
     const launch = () => theLaunch(words);
     return { servers: [{ name: "its container", launch }], leftOut: unread(container) };
   },
 };
 
-const NONE =
-  "Its container runs no vLLM. Give one whose Image= is one of vLLM, or whose Exec= begins with `vllm serve`.";
+const INSTEAD = "Give one whose Image= is one of vLLM, or whose Exec= begins with `vllm serve`.";
 
 /** The `podman run` that a Quadlet is. */
 function runOf(container: ReadonlyMap<string, readonly string[]>): readonly string[] {

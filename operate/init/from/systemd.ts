@@ -1,5 +1,6 @@
-import { startsVllm, theLaunch } from "../command/launch";
+import { programsOf, startsVllm, theLaunch } from "../command/launch";
 import { asWritten, type LeftOut } from "../command/words";
+import { runsInstead } from "./companions";
 import { type PublishedKind, withoutPlace } from "./kind";
 import type { Source } from "./source";
 import { dotEnv } from "./substitute";
@@ -27,8 +28,7 @@ export const systemd: PublishedKind = {
       unitWords(line.replace(/^[-@:+!|]+/, ""), variables),
     );
     const words = commands.find(startsVllm);
-    const [[program = ""] = []] = commands;
-    if (words === undefined) return { servers: [], none: noneText(program) };
+    if (words === undefined) return { servers: [], none: noneText(commands[0]) };
     return {
       servers: [{ name: "its ExecStart", launch: () => theLaunch(words, variables) }],
       leftOut: [...unread, ...leftOutOf(service)],
@@ -37,11 +37,12 @@ export const systemd: PublishedKind = {
 };
 
 /** Why a unit has no server: often its command is a script, which says more. */
-function noneText(program: string): string {
+function noneText(words: readonly string[] = []): string {
+  const [program = ""] = words;
   if (program === "") return "It has no ExecStart.";
   return /\.(?:sh|py)$/.test(program)
     ? `Its ExecStart runs ${asWritten(program)}, which isn't read here: give that script.`
-    : `Its ExecStart runs ${asWritten(program)}, and no vLLM. Give the unit that starts \`vllm serve\` or \`docker run\`.`;
+    : `Its ExecStart ${runsInstead(...programsOf(words))} Give the unit that starts \`vllm serve\` or \`docker run\`.`;
 }
 
 /** The variables of a service, and the files of which nothing could be read. */

@@ -294,7 +294,7 @@ describe("a text that no server can be read from", () => {
   it.each([
     [
       `kind: Service\napiVersion: v1\n`,
-      "It is a Kubernetes manifest. None of its containers runs vLLM (it has Service). Give the manifest whose container has an image of vLLM, or `vllm serve MODEL` as its command.",
+      "It is a Kubernetes manifest. No start of vLLM can be read in its containers (it has Service). Give the manifest whose container has an image of vLLM, or `vllm serve MODEL` as its command.",
     ],
     [
       `apiVersion: v1\nkind: Pod\nspec: {{ .Values.x }}\n`,
@@ -314,7 +314,7 @@ describe("a text that no server can be read from", () => {
     ],
     [
       "services:\n  a: {image: redis}\n",
-      "It is a compose file. No service of it runs vLLM. Give one with an image of vLLM, or with `vllm serve MODEL` as its command. The service `a`: it runs no vLLM.",
+      "It is a compose file. No start of vLLM can be read in its services. Give one with an image of vLLM, or with `vllm serve MODEL` as its command. The service `a`: it runs no vLLM.",
     ],
     [
       "services:\n  a: {build: ., command: vllm serve a/b}\n",

@@ -1,0 +1,47 @@
+import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
+import { asWritten, type LeftOut } from "../command/words";
+import { scalarText, scalarTexts } from "./container";
+import type { PublishedKind } from "./kind";
+
+/** A model's page of vllm-project/recipes: its model, arguments for all, and features with theirs. */
+export const vllmRecipe: PublishedKind = {
+  kind: "a recipe of vllm-project/recipes",
+  looksLike: ({ keys, text }) => keys.has("model") && /^\s+["']?model_id["']?:/m.test(text),
+  servers(source) {
+    const [file = {}] = source.documents();
+    const model = objectOr(file.model);
+    const id = textOr(model.model_id);
+    if (id === "") return { servers: [], none: "It names no `model_id`." };
+    const asked = new Set(scalarTexts(file.opt_in_features));
+    const features = Object.entries(objectOr(file.features));
+    const words = [
+      ...[id, ...scalarTexts(model.base_args)],
+      ...features.flatMap(([name, each]) =>
+        asked.has(name) ? [] : scalarTexts(objectOr(each).args),
+      ),
+    ];
+    const variables = new Map(
+      Object.entries(objectOr(model.base_env)).map(([name, value]) => [
+        name,
+        scalarText(value) ?? "",
+      ]),
+    );
+    return {
+      servers: [{ name: "its model", launch: () => ({ words, variables, leftOut: [] }) }],
+      leftOut: [...[...asked].map(featureLeftOut), ...variantsOf(file)],
+    };
+  },
+};
+
+const featureLeftOut = (name: string): LeftOut => ({
+  what: `its feature \`${asWritten(name)}\``,
+  why: "the recipe has it only for those who ask for it.",
+});
+
+/** Other weights of the same model. */
+const variantsOf = ({ variants }: JsonObject): LeftOut[] =>
+  Object.entries(objectOr(variants)).flatMap(([name, variant]) => {
+    const id = isRecord(variant) ? textOr(variant.model_id) : "";
+    if (id === "") return [];
+    return [{ what: `its variant \`${asWritten(name)}\``, why: `its weights are others: ${id}.` }];
+  });
