@@ -16,10 +16,7 @@ function said(text: string): string {
 
 describe("a file that is read by another program", () => {
   it.each([
-    [
-      "a Dockerfile",
-      "# syntax=x\nARG V=1\nFROM vllm/vllm-openai:${V}\nENTRYPOINT vllm serve a/b\n",
-    ],
+    ["a Dockerfile", "# syntax=x\nARG V=1\nFROM vllm/vllm-openai:$V\nENTRYPOINT vllm serve a/b\n"],
     [
       "a Dockerfile",
       'FROM python:3.12 AS build\nRUN pip install vllm\nCMD ["vllm", "serve", "a/b"]\n',
