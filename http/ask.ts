@@ -12,7 +12,12 @@ import { request as requestHttps } from "node:https";
  */
 export const LARGEST_ANSWER_BYTES = 8 * 1024 ** 2;
 
-export type HttpAnswer = { readonly status: number; readonly text: string };
+export type HttpAnswer = {
+  readonly status: number;
+  readonly text: string;
+  /** Left out where nobody asks for them. */
+  readonly headers?: IncomingHttpHeaders;
+};
 
 export interface Asking {
   /** Sent as JSON by POST; without a body it is a GET. */

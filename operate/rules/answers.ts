@@ -1,3 +1,4 @@
+import { jsonIn } from "../../faults/json";
 import { hasOneQwenParser } from "../../vllm/qwenParsers";
 
 /** Where chats are asked for, in the form that most clients use. */
@@ -20,13 +21,44 @@ const CUT_OFF = ["length", "max_tokens", "incomplete"];
 export const isCutOff = (stop: string): boolean => CUT_OFF.includes(stop);
 
 /** Forms in which models write a tool call, and the parsers that read each. */
-const FORMS: readonly { readonly form: RegExp; readonly parsers: readonly string[] }[] = [
-  { form: /<tool_call>\s*\{/, parsers: ["hermes"] },
-  { form: /<function=\w/, parsers: ["qwen3_coder", "qwen3_xml"] },
-  { form: /<tool_call>\s*\w+\s*<arg_key>/, parsers: ["glm45", "glm47"] },
-  { form: /\[TOOL_CALLS\]/, parsers: ["mistral"] },
-  { form: /<\|python_tag\|>/, parsers: ["llama3_json"] },
+const FORMS: readonly Form[] = [
+  {
+    form: /<tool_call>\s*\{/,
+    parsers: ["hermes"],
+    whole: /<tool_call>\s*(\{[\s\S]*?\})\s*<\/tool_call>/,
+  },
+  {
+    form: /<function=\w/,
+    parsers: ["qwen3_coder", "qwen3_xml"],
+    whole:
+      /<function=\w[^<>]*>\s*(?:<parameter=\w[^<>]*>(?:(?!<\/parameter>)[\s\S])*<\/parameter>\s*)*<\/function>/,
+  },
+  {
+    form: /<tool_call>\s*\w+\s*<arg_key>/,
+    parsers: ["glm45", "glm47"],
+    whole:
+      /<tool_call>\s*\w+\s*(?:<arg_key>(?:(?!<\/arg_value>)[\s\S])*<\/arg_value>\s*)*<\/tool_call>/,
+  },
+  { form: /\[TOOL_CALLS\]/, parsers: ["mistral"], whole: /\[TOOL_CALLS\]/ },
+  { form: /<\|python_tag\|>/, parsers: ["llama3_json"], whole: /<\|python_tag\|>/ },
 ];
+
+interface Form {
+  readonly form: RegExp;
+  readonly parsers: readonly string[];
+  /** A call from its beginning to its end; what its first group holds is JSON. */
+  readonly whole: RegExp;
+}
+
+/** Whether a call is as its form wants it. */
+export function isWholeCall(written: string): boolean {
+  const [, json] = FORMS.find(({ form }) => form.test(written))?.whole.exec(written) ?? [null];
+  if (json === null) return false;
+  return json === undefined || jsonIn(json) !== undefined;
+}
+
+/** Fewest tokens of a call: the name of a tool and an argument. */
+export const SHORTEST_CALL = 5;
 
 /** The parsers that read a call as the model wrote it; none where the form isn't known. */
 export const parsersFor = (written: string): readonly string[] =>

@@ -18,6 +18,7 @@ import {
   weighed,
 } from "./rule";
 import { argumentRules } from "./subjects/arguments";
+import { between } from "./subjects/between";
 import { bridgeRules } from "./subjects/bridge";
 import { client } from "./subjects/client";
 import { containers } from "./subjects/containers";
@@ -33,6 +34,7 @@ import { onDemandRules } from "./subjects/onDemand";
 import { parsers } from "./subjects/parsers";
 import { ranks } from "./subjects/ranks";
 import { room } from "./subjects/room";
+import { senselessRules } from "./subjects/senseless";
 import { stackFileRules } from "./subjects/stackFile";
 import { templateRules } from "./subjects/template";
 import { unexplained } from "./subjects/unexplained";
@@ -98,6 +100,8 @@ const coded: readonly (WeighingRule | Row | OfServer)[] = [
   ...network,
   ...onDemandRules,
   ...identity,
+  ...between,
+  ...senselessRules,
   ...parsers,
   ...argumentRules,
   ...templateRules,

@@ -110,8 +110,11 @@ export interface Row {
  */
 export interface OfServer {
   readonly id: string;
-  find(seen: ServerSeen): (Words & Required<Pick<Explanation, "probes">>) | undefined;
+  find(seen: ServerSeen): Found | readonly Found[] | undefined;
 }
+
+/** What a rule finds in what was asked of a server, with the failed probes that it explains. */
+export type Found = Words & Required<Pick<Explanation, "probes">>;
 
 /** Applies a changed stack file, once the plan has been read. */
 export const APPLY = "serving plan && serving up";
@@ -166,7 +169,12 @@ const toldByRequests =
     }
     const explained = before.flatMap(({ explanation }) => explanation.probes ?? []);
     const failed = server.failed.filter((name) => !explained.includes(name));
-    const found = find({ ...server, failed });
-    if (found === undefined || found.probes.length === 0) return [];
-    return [{ evidence: evidenceOf(found.probes[0]), ...found, target: server.declared.name }];
+    return [find({ ...server, failed }) ?? []]
+      .flat()
+      .filter((found) => found.probes.length > 0)
+      .map((found) => ({
+        evidence: evidenceOf(found.probes[0]),
+        ...found,
+        target: server.declared.name,
+      }));
   };

@@ -1,6 +1,7 @@
 import { defined } from "../../faults/defined";
 import { type JsonObject, textOr } from "../../faults/json";
 import type { NoAnswerReason } from "../sees/answer";
+import type { Foreign } from "../sees/foreign";
 
 /** One request of a probe and what came of it, as data: rules judge by these alone. */
 export interface Exchange {
@@ -17,6 +18,14 @@ export interface Exchange {
   readonly status?: number;
   /** The server's words where the status is not 200. */
   readonly refusal?: string;
+  /** Bytes of its body. */
+  readonly bytes?: number;
+  /** Seconds until something else than an answer of vLLM came. */
+  readonly seconds?: number;
+  /** What came in the place of an answer in vLLM's own form. */
+  readonly foreign?: Foreign;
+  /** The first event of its stream that doesn't fit, or what the stream lacks. */
+  readonly misfit?: string;
   /** Why no answer came. */
   readonly noAnswer?: NoAnswerReason;
   readonly answer?: Answered;
@@ -36,10 +45,34 @@ export interface Answered {
   /** Tokens that the server counted; 0 where it says nothing of them. */
   readonly prompt: number;
   readonly completion: number;
+  /** Name of the model that it is said to be of. */
+  readonly model?: string;
+}
+
+/** Parts of a conversation that a template, or what stands before it, may leave out. */
+export const PARTS = {
+  system: "the system prompt",
+  turn: "the earlier turns",
+  result: "a tool's result",
+} as const;
+
+/** A part that doesn't reach the model: the prompt is no longer with it than without. */
+export interface LostPart {
+  readonly probe: string;
+  readonly path: string;
+  readonly part: keyof typeof PARTS;
+  /** Words that the part was longer by. */
+  readonly words: number;
+  /** Tokens of the prompt without these words, and with them. */
+  readonly tokens: readonly [without: number, having: number];
 }
 
 /** What a server says of itself. */
 export interface Running {
+  /** Where it was asked. */
+  readonly url?: string;
+  /** Whether its metrics are vLLM's. */
+  readonly vllmMetrics?: boolean;
   readonly models?: readonly ServedModel[];
   readonly version?: string;
   /** Whether it keeps prefixes, by its metrics. */
@@ -78,7 +111,19 @@ export interface ServerSeen {
   /** The probes that failed, in the order of the run. */
   readonly failed: readonly string[];
   readonly exchanges: readonly Exchange[];
+  /** Parts of requests that did not reach the model. */
+  readonly lost?: readonly LostPart[];
 }
+
+/**
+ * Whether what answers is vLLM: its models are its own, or nobody's and have a window, or its
+ * metrics are.
+ */
+export const isVllm = ({ models = [], vllmMetrics }: Running): boolean =>
+  vllmMetrics === true ||
+  models.some(
+    ({ owner, window }) => owner === "vllm" || (owner === undefined && window !== undefined),
+  );
 
 /** The failed probes with a request of which this is true. */
 export const failedWith = (
@@ -98,12 +143,15 @@ export interface ServedModel {
   /** The model that an adapter belongs to. */
   readonly parent?: string;
   readonly window?: number;
+  /** The program that serves it. */
+  readonly owner?: string;
 }
 
 export const servedModel = ({
   id,
   root,
   parent,
+  owned_by: owner,
   max_model_len: window,
 }: JsonObject): ServedModel => ({
   id: textOr(id),
@@ -111,6 +159,7 @@ export const servedModel = ({
     root: textOr(root) || undefined,
     parent: textOr(parent) || undefined,
     window: typeof window === "number" ? window : undefined,
+    owner: textOr(owner) || undefined,
   }),
 });
 

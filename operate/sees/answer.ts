@@ -16,6 +16,9 @@ export class BadAnswer extends Error {
   }
 }
 
+/** A stream whose events are not what its API says. Its message says which is the first. */
+export class Misfit extends BadAnswer {}
+
 /** Longest piece of a server's words that is shown. */
 const LONGEST_QUOTE = 240;
 
@@ -23,7 +26,7 @@ const LONGEST_QUOTE = 240;
  * Longest sentence about an answer: a list of everything that a server offers must not fill the
  * screen.
  */
-const LONGEST_SENTENCE = 2000;
+const LONGEST_SENTENCE = 500;
 
 /**
  * Control characters, and those that turn or break a line: what follows them could be read as

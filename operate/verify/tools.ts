@@ -84,6 +84,9 @@ export const answerTokens = (window: number, thinks: boolean, times = 1): number
 const FILLER =
   "the river runs past the old stone house and the quiet garden near the long road to the green hill";
 
+/** So many lines of such words. */
+export const fillerText = (lines: number): string => Array(lines).fill(`${FILLER}.`).join("\n");
+
 /** A code that no model can guess and no earlier prompt has held. */
 export const freshCode = (): string => `QX-${randomBytes(3).toString("hex").toUpperCase()}`;
 

@@ -52,7 +52,12 @@ export interface StreamEvent {
 
 export type Reply =
   | { readonly status: number; readonly json: JsonObject }
-  | { readonly status: number; readonly text: string }
+  | {
+      readonly status: number;
+      readonly text: string;
+      /** Its headers; by default those of plain text. */
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   | { readonly status: number; readonly stream: readonly StreamEvent[] };
 
 export type Route = (exchange: Exchange) => Reply;

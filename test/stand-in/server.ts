@@ -186,7 +186,7 @@ function send(response: ServerResponse, reply: Reply, framing?: Framing): void {
       .end(`${JSON.stringify(reply.json)}`);
   } else {
     response
-      .writeHead(reply.status, { "content-type": "text/plain; charset=utf-8" })
+      .writeHead(reply.status, reply.headers ?? { "content-type": "text/plain; charset=utf-8" })
       .end(reply.text);
   }
 }

@@ -1,4 +1,13 @@
-import { CHAT_PATH, holdsCallAsText, isCutOff, parsersFor, parserToSet } from "../answers";
+import { parserInstead } from "../../../components/inference-server";
+import {
+  CHAT_PATH,
+  holdsCallAsText,
+  isCutOff,
+  isWholeCall,
+  parsersFor,
+  parserToSet,
+  SHORTEST_CALL,
+} from "../answers";
 import { LOOK, type OfServer, toWrite } from "../rule";
 import { type Exchange, failedWith, followUps, type ServerSeen } from "../serverSeen";
 import { alreadyDeclared, optionOtherwise, serverSetting, startedAsPlanned } from "./asPlanned";
@@ -28,8 +37,34 @@ function lostInStream({ failed, exchanges }: ServerSeen): string[] {
 const swallowed = (exchange: Exchange): boolean =>
   uncalled(exchange) &&
   exchange.answer?.text.trim() === "" &&
-  !holdsCallAsText(exchange.answer.reasoning) &&
-  exchange.answer.completion > 0;
+  exchange.answer.reasoning.trim() === "" &&
+  exchange.answer.completion >= SHORTEST_CALL;
+
+const TOOL_PARSER = /\b\w*tool[\s_-]*(?:call[\s_-]*)?parser/i;
+const REASONING_PARSER = /\b\w*reasoning[\s_-]*parser/i;
+
+/** The parser that a refusal is of, by its words. */
+export function namesParser(refusal: string): "tool" | "reasoning" | undefined {
+  if (WITHOUT_CHOICE.test(refusal)) return undefined;
+  if (REASONING_PARSER.test(refusal)) return "reasoning";
+  return TOOL_PARSER.test(refusal) ? "tool" : undefined;
+}
+
+/** What to do about a parser that doesn't read this model, where its own calls don't tell which. */
+function otherParser(seen: ServerSeen, what: "tool" | "reasoning"): string {
+  const { declared } = seen;
+  const key = what === "tool" ? "tools.parser" : "reasoningParser";
+  const option = what === "tool" ? "tool-call-parser" : "reasoning-parser";
+  const setting = serverSetting(seen, key);
+  const set = what === "tool" ? declared.toolParser : declared.reasoningParser;
+  if (set === null) return `Set ${setting} to the parser of the model's family.`;
+  const instead = parserInstead(declared.model, what, set);
+  if (instead !== undefined)
+    return `${toWrite(`${setting}: ${instead}`)}. It is the one of ${declared.model}'s family.`;
+  if (!startedAsPlanned(seen, option))
+    return alreadyDeclared(seen, option, `${setting}, which gives ${set}`);
+  return `${setting} gives \`${set}\`, and the server runs with it: set the parser of the family that the model really has, or \`auto\` with the right ${serverSetting(seen, "model.family")}.`;
+}
 
 /**
  * A call as the model writes it, by its tokens or by the text that a parser left; "" where the
@@ -49,16 +84,47 @@ const readsWhole = ({ exchanges }: ServerSeen): boolean =>
       path === CHAT_PATH && !streamed && answer !== undefined && answer.calls > 0,
   );
 
+/** Characters of a call that are shown. */
+const SHOWN = 120;
+
+/** A model that doesn't think needs no parser of thoughts. */
+function withoutReasoningParser(seen: ServerSeen): string {
+  const setting = serverSetting(seen, "reasoningParser");
+  return seen.declared.reasoningParser === null
+    ? alreadyDeclared(seen, "reasoning-parser", `${setting} gives none`)
+    : `The model has no thinking mode: remove ${setting}, then \`serving up\`.`;
+}
+
 function parserAdvice(seen: ServerSeen, written: string): string {
   const { toolParser: declared, vllm } = seen.declared;
   const setting = serverSetting(seen, "tools.parser");
   const reads = parsersFor(written);
-  if (reads.length === 0) return `Set ${setting} to the parser of the model's family.`;
+  if (reads.length === 0) return otherParser(seen, "tool");
   const wanted = parserToSet(written, declared, seen.running.version ?? vllm);
   const fits = declared !== null && reads.includes(declared);
   if (wanted === undefined || (fits && optionOtherwise(seen, "tool-call-parser") !== undefined))
     return alreadyDeclared(seen, "tool-call-parser", `${setting}, which gives ${declared}`);
   return `${toWrite(`${setting}: ${wanted}`)}.`;
+}
+
+/** An answer that is all thought, though it came to its end. */
+const allThought = ({ answer }: Exchange): boolean =>
+  answer !== undefined &&
+  answer.calls === 0 &&
+  !isCutOff(answer.stop) &&
+  answer.text.trim() === "" &&
+  answer.reasoning.trim() !== "";
+
+/**
+ * The failed probes whose answers a parser took for thoughts as a whole: it does so where nobody
+ * asked for thoughts, and leaves no text in any such answer.
+ */
+function takenForThoughts(seen: ServerSeen): string[] {
+  const plain = seen.exchanges.filter(
+    ({ tools, thinking, answer }) =>
+      tools === 0 && thinking !== true && answer !== undefined && !isCutOff(answer.stop),
+  );
+  return plain.some(allThought) && plain.every(allThought) ? failedWith(seen, allThought) : [];
 }
 
 const toldToThink = ({ path, thinking, answer }: Exchange): boolean =>
@@ -99,6 +165,16 @@ export const parsers: readonly OfServer[] = [
   {
     id: "reasoning-parser",
     find(seen) {
+      const taken = takenForThoughts(seen);
+      if (taken.length > 0)
+        return {
+          cause:
+            "The reasoning parser takes every answer for thoughts: `content` is empty, with thinking off too.",
+          advice: seen.declared.thinking
+            ? otherParser(seen, "reasoning")
+            : withoutReasoningParser(seen),
+          probes: taken,
+        };
       const inText = failedWith(seen, thoughtsInText);
       if (!inText.includes("thinking-on")) return undefined;
       const { reasoningParser: declared } = seen.declared;
@@ -114,6 +190,39 @@ export const parsers: readonly OfServer[] = [
           "The model's thoughts are in its text: no reasoning parser of its family takes them out.",
         advice,
         probes: seen.failed.filter((name) => inText.includes(name) || lost.includes(name)),
+      };
+    },
+  },
+  /** A parser that refuses to work with this model's tokenizer. */
+  {
+    id: "parser-refuses",
+    find(seen) {
+      const refused = seen.exchanges.find(
+        ({ refusal = "", foreign }) => foreign === undefined && namesParser(refusal) !== undefined,
+      );
+      const { refusal = "" } = refused ?? {};
+      const what = namesParser(refusal);
+      if (what === undefined) return undefined;
+      return {
+        cause: `The ${what} parser that runs doesn't fit the model: ${refusal}.`,
+        advice: otherParser(seen, what),
+        probes: failedWith(seen, (each) => namesParser(each.refusal ?? "") === what),
+      };
+    },
+  },
+  /** Calls that the model itself writes wrongly: no parser reads them. */
+  {
+    id: "broken-calls",
+    find(seen) {
+      const written = writtenCall(seen) ?? "";
+      const { toolParser: declared, model } = seen.declared;
+      const isItsForm = declared !== null && parsersFor(written).includes(declared);
+      if (!isItsForm || isWholeCall(written) || readsWhole(seen)) return undefined;
+      return {
+        cause: `The model writes broken calls, which no parser reads: \`${written.replace(/\s+/g, " ").trim().slice(0, SHOWN)}\`.`,
+        advice: `${serverSetting(seen, "tools.parser")} is right: \`${declared}\` reads this form. Try another build or quantization of ${model}, \`kvCacheDtype: auto\` if another is set, and the chat template that belongs to it (${serverSetting(seen, "chatTemplate")}).`,
+        command: "serving models",
+        probes: failedWith(seen, uncalled),
       };
     },
   },

@@ -5,16 +5,19 @@ import {
   type Exchange,
   failedWith,
   followUps,
+  type LostPart,
+  PARTS,
   type ServerSeen,
 } from "../serverSeen";
 import { APPLY_STACK_FILE, optionOtherwise, serverSetting } from "./asPlanned";
-import { writtenCall } from "./parsers";
+import { namesParser, writtenCall } from "./parsers";
 
 /** Requests that must fail alike before their words are taken for one fault. */
 const SEVERAL = 3;
 
-const isRefusal = ({ probe, status = 200, refusal }: Exchange): boolean =>
-  probe !== "" && status >= 400 && status !== 404 && refusal !== undefined;
+/** A refusal in vLLM's own form. */
+const isRefusal = ({ probe, status = 200, refusal, foreign }: Exchange): boolean =>
+  probe !== "" && status >= 400 && status !== 404 && refusal !== undefined && foreign === undefined;
 
 /** What the most failed probes were refused with. */
 export function commonRefusal(
@@ -30,7 +33,33 @@ export function commonRefusal(
     .find(({ probes }) => probes.length >= SEVERAL);
 }
 
-const OF_TEMPLATE = /chat template|jinja/i;
+const OF_TEMPLATE = /chat[ _]template|jinja/i;
+
+const HAS_NONE =
+  /default chat template is no longer allowed|(?:no|not have a|without a) chat template/i;
+
+/** Words for a field of the request that a server doesn't take, which no template sees. */
+const OF_A_FIELD =
+  /validation error|extra_forbidden|extra inputs|unrecognized|unknown (?:field|parameter|argument)|field required|not permitted|unsupported parameter/i;
+
+/** Probes that say themselves what a refusal of theirs means, unless others are refused alike. */
+const SAY_IT_THEMSELVES = ["native-messages-path", "responses-developer"];
+
+/** What several probes were refused with, or one whose words name the template. */
+function templatesRefusal(seen: ServerSeen): ReturnType<typeof commonRefusal> {
+  const common = commonRefusal(seen);
+  if (common !== undefined) return common;
+  const named = seen.exchanges.find(
+    (each) =>
+      isRefusal(each) &&
+      OF_TEMPLATE.test(each.refusal ?? "") &&
+      !SAY_IT_THEMSELVES.includes(each.probe),
+  );
+  const { refusal } = named ?? {};
+  return refusal === undefined
+    ? undefined
+    : { refusal, probes: failedWith(seen, (each) => each.refusal === refusal) };
+}
 
 /** Where the template is, and what to do with it. */
 function templateAdvice(seen: ServerSeen, what: string): string {
@@ -56,11 +85,17 @@ function promptsWithTools({
   return asked.map(({ tools, answer }) => [tools, answer?.prompt ?? 0] as const);
 }
 
-/** This probe asks for few tokens and doesn't care how its answers end. */
-const ENDS_ANYWHERE = "prefix-reuse";
+/** Probes that compare the tokens of prompts. */
+const PROMPT_PROBE = /^(?:chat|responses|messages)-prompt$/;
+
+const countedLoss = ({ words, tokens: [without, having] }: LostPart): string =>
+  `with ${words} words more of it the prompt has ${having} tokens, and ${without} without them`;
+
+/** These probes ask for few tokens and don't care how their answers end. */
+const ENDS_ANYWHERE = new RegExp(`^prefix-reuse$|${PROMPT_PROBE.source}`);
 
 const cutOff = ({ probe, answer }: Exchange): boolean =>
-  probe !== ENDS_ANYWHERE && answer !== undefined && isCutOff(answer.stop);
+  !ENDS_ANYWHERE.test(probe) && answer !== undefined && isCutOff(answer.stop);
 
 /** A request that was cut off, and the same one with more tokens. */
 interface AskedTwice {
@@ -95,14 +130,25 @@ export const templateRules: readonly OfServer[] = [
   {
     id: "template-error",
     find(seen) {
-      const common = commonRefusal(seen);
-      if (common === undefined) return undefined;
+      const common = templatesRefusal(seen);
+      if (common === undefined || namesParser(common.refusal) !== undefined) return undefined;
+      const isBad = seen.exchanges.some(
+        ({ refusal, status }) => refusal === common.refusal && status === 400,
+      );
       const answersText = followUps(seen, "/v1/completions").some(({ status }) => status === 200);
-      if (!OF_TEMPLATE.test(common.refusal) && !answersText) return undefined;
+      const byWords = OF_TEMPLATE.test(common.refusal);
+      if (!byWords && !(isBad && answersText && !OF_A_FIELD.test(common.refusal))) return undefined;
+      const { probes, refusal } = common;
+      if (HAS_NONE.test(refusal))
+        return {
+          cause: `The model has no chat template: ${refusal}.`,
+          advice: `Name one (${serverSetting(seen, "chatTemplate")}), or write \`${serverSetting(seen, "model.kind")}: base\` for a model that wasn't made for chats.`,
+          probes,
+        };
       return {
-        cause: `The chat template has an error: ${common.refusal}.`,
+        cause: `The chat template can't be rendered, or refuses what clients send: ${refusal}.`,
         advice: templateAdvice(seen, "Correct the template"),
-        probes: common.probes,
+        probes,
       };
     },
   },
@@ -139,6 +185,35 @@ export const templateRules: readonly OfServer[] = [
           seen,
           ({ tools: offered, answer }) => offered > 0 && answer !== undefined && answer.calls === 0,
         ),
+      };
+    },
+  },
+  /** Parts of a conversation that the template leaves out: the prompt is as long without them. */
+  {
+    id: "template-drops",
+    find(seen) {
+      const { lost = [], exchanges } = seen;
+      const [first] = lost;
+      if (first === undefined) return undefined;
+      const parts = [...new Set(lost.map(({ part }) => part))];
+      const paths = [...new Set(lost.map(({ path }) => path))];
+      const probes = seen.failed.filter((name) => lost.some(({ probe }) => probe === name));
+      const isWhole = exchanges.some(
+        ({ probe, path, answer }) =>
+          PROMPT_PROBE.test(probe) && answer !== undefined && !paths.includes(path),
+      );
+      const left = parts.map((part) => PARTS[part]).join(" and ");
+      const counted = countedLoss(first);
+      if (isWhole)
+        return {
+          cause: `${left[0]?.toUpperCase()}${left.slice(1)} don't reach the model on ${paths.join(" and ")}, though they do on another API: ${counted}.`,
+          advice: `It isn't the chat template: this vLLM, or a proxy before it, leaves them out there. Ask vLLM itself (--base-url), try another release (${serverSetting(seen, "image")}), or let these clients use the other API.`,
+          probes,
+        };
+      return {
+        cause: `The chat template leaves out ${left}: ${counted}.`,
+        advice: templateAdvice(seen, `Use a template that has ${left}`),
+        probes,
       };
     },
   },

@@ -140,6 +140,16 @@ const ROOM_TOKENS = 3_000;
 /** Fewest tokens that a word takes, even by a frugal tokenizer. */
 const FEWEST_TOKENS_PER_WORD = 0.7;
 
+/** A prompt that arrived whole, and of which the answer has lost something. */
+const lostFix = ({ server, setting }: ServerTarget, prompt: number) => {
+  const cache = server.container.command[server.container.command.indexOf("--kv-cache-dtype") + 1];
+  const other =
+    server.container.command.includes("--kv-cache-dtype") && cache !== "auto"
+      ? `\`${setting("kvCacheDtype")}: auto\` (it is ${cache}), `
+      : "";
+  return `The prompt arrived whole, by its ${prompt} tokens: it is the model that doesn't find them. Try ${other}the model without a longer window than its own, or another build or quantization.`;
+};
+
 const tokenizerFix = ({ server }: ServerTarget) =>
   `See \`truncation.max_length\` in tokenizer.json of ${server.model.id} (and tokenizer_config.json): 2048 there cuts every prompt. Correct it in the model's folder below ${server.modelCache}, then restart the server. No server flag fixes it.`;
 
@@ -201,6 +211,6 @@ async function findCodes(target: ServerTarget, words: number, leastTokens = 0): 
     lost.length === 2 ? "at both ends" : lost[0] === first ? "at the beginning" : "at the far end";
   return fail(
     `the code ${where} of ${prompt} tokens was not found; it said \`${quote(text)}\``,
-    tokenizerFix(target),
+    lostFix(target, prompt),
   );
 }

@@ -32,11 +32,11 @@ import { judgeCall, judgeText, parserFix, type Settings } from "./judging";
 type ServerProbes = ProbesOf<"inference-server">;
 type ServerProbe = ServerProbes[number];
 const chatFix = ({ setting }: Settings) =>
-  `A model without a chat template needs \`kind: base\` (${setting("model")}). Another template goes in ${setting("chatTemplate")}.`;
-const responsesFix = () =>
-  "A Responses-style agent can't use this server: it needs a vLLM that answers /v1/responses (inferenceServers.*.image).";
+  `What it answers and its log say why. Where it says that there is no chat template, write \`${setting("model.kind")}: base\` or name one in ${setting("chatTemplate")}.`;
+const responsesFix = ({ setting }: Settings) =>
+  `Where it answers 404, this vLLM has no /v1/responses, and Responses-style agents need another (${setting("image")}); else its answer says why.`;
 const messagesFix = ({ setting }: Settings) =>
-  `The messages API needs a vLLM of 0.26 or later (${setting("image")}); until it works keep clients.claudeCode.via: bridge.`;
+  `Where it answers 404, this vLLM has no such API: it needs 0.26 or later (${setting("image")}). Until it works keep clients.claudeCode.via: bridge.`;
 const SEVERAL = [RUN_COMMAND, LIST_FOLDER, READ_FILE];
 
 /** Four probes of an API: an answer in text and a tool call, each whole and streamed. */

@@ -14,6 +14,7 @@ import { ollamaProbes } from "../probes/ollama";
 import { ollamaToolProbes } from "../probes/ollamaTools";
 import { onDemandProbes } from "../probes/onDemand";
 import { poolingProbes } from "../probes/pooling";
+import { promptProbes } from "../probes/prompts";
 import { rankProbes } from "../probes/ranks";
 import { serverProbes, windowProbes } from "../probes/server";
 import { serviceProbes } from "../probes/service";
@@ -36,6 +37,7 @@ const CATALOG: {
       ...chatProbes,
       ...responsesProbes,
       ...messagesProbes,
+      ...promptProbes,
       ...adapterProbes,
       ...nativePathProbes,
       ...windowProbes,

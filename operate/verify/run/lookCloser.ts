@@ -7,6 +7,7 @@ import { saidOf } from "../../drift/difference";
 import {
   type Exchange,
   failedWith,
+  isVllm,
   type Running,
   type ServerAsDeclared,
   type ServerSeen,
@@ -32,14 +33,18 @@ export async function lookCloser(
   const { host, name, alone } = target;
   const found = alone ? undefined : await inspected(host, name).catch(() => undefined);
   watched.probe = "";
-  const { exchanges } = watched;
-  for (const question of questions({ ...target, api: watched }, { failed, exchanges }))
-    await question().catch(() => undefined);
+  const { exchanges, running, lost } = watched;
+  // One that is no vLLM, or that nobody saw answer, has nothing to add.
+  const isAnswering = exchanges.some(({ status }) => status !== undefined) || isVllm(running);
+  if (isAnswering)
+    for (const question of questions({ ...target, api: watched }, { failed, exchanges }))
+      await question().catch(() => undefined);
   return {
     declared: declaredOf(target, found !== undefined),
     running: { ...watched.running, ...(found === undefined ? {} : startedAs(target, found)) },
     failed,
     exchanges: watched.exchanges,
+    lost,
   };
 }
 

@@ -99,6 +99,7 @@ async function probeAll(
       reason === undefined
         ? await untilEnd(ask(probe, target, watched, cut < NEVER_ENDING), options)
         : skip(reason);
+    if (verdict.status === "fail") closed ??= await closedAs(target, watched, probe.name);
     if (verdict.noAnswer === "timeout") timeouts += 1;
     if (verdict.cut) cut += 1;
     if (timeouts >= TIMEOUTS_ALLOWED)
@@ -108,6 +109,14 @@ async function probeAll(
     results.push(report(resultOf(probe, target, run, secrets), options));
   }
   return results;
+}
+
+/** Why nothing else is asked of a server that failed a probe: what answers there isn't vLLM. */
+async function closedAs(target: Target, watched: WatchedApi | undefined, probe: string) {
+  if (watched === undefined || watched.wantsKey || watched.isRefused) return undefined;
+  return (await watched.isOther())
+    ? `not run: ${target.name} does not answer as vLLM does (see ${probe})`
+    : undefined;
 }
 
 /** The rest of the plan of a server at `--base-url` may be elsewhere. */
@@ -134,6 +143,7 @@ async function ask(
   if (target.kind !== "inference-server" || watched === undefined) return runProbe(probe, target);
   watched.probe = probe.name;
   const verdict = await runProbe(probe, { ...target, api: watched });
+  for (const lost of verdict.lost ?? []) watched.lost.push({ ...lost, probe: probe.name });
   if (watched.wantsKey) return { ...verdict, closes: `${target.name} wants a key` };
   if (!verdict.cut || !again) return verdict;
   const second = await runProbe(probe, { ...target, api: watched, moreTokens: MORE_TOKENS });

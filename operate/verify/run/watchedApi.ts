@@ -1,9 +1,18 @@
-import { attempt, defined } from "../../../faults/defined";
+import { defined } from "../../../faults/defined";
 import { type JsonObject, jsonIn, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { type HttpAnswer, NoAnswer } from "../../../http/ask";
 import { Metrics } from "../../../vllm/metrics";
-import { type Answered, type Exchange, type Running, servedModel } from "../../rules/serverSeen";
+import {
+  type Answered,
+  type Exchange,
+  isVllm,
+  type LostPart,
+  type Running,
+  servedModel,
+} from "../../rules/serverSeen";
+import { BadAnswer, Misfit } from "../../sees/answer";
 import { Api, refusalText, type ServerEvent } from "../../sees/api";
+import { foreignIn } from "../../sees/foreign";
 import { CHAT } from "../surfaces/chat";
 import { MESSAGES } from "../surfaces/messages";
 import { RESPONSES } from "../surfaces/responses";
@@ -20,22 +29,31 @@ const ends = (text: string): string =>
     : `${text.slice(0, KEPT_CHARACTERS)} ... ${text.slice(-KEPT_CHARACTERS)}`;
 
 /** Pages that many probes read, and that tell nothing more the next time. */
-const READ_OFTEN = ["/v1/models", "/metrics"];
+const SERVED = "/v1/models";
+const READ_OFTEN = [SERVED, "/metrics"];
 
 /** The API of a server that keeps what was asked and what came of it. */
 export class WatchedApi extends Api {
   /** The probe that asks. */
   probe = "";
   readonly exchanges: Exchange[] = [];
-  running: Running = {};
+  /** Parts of requests that did not arrive. */
+  readonly lost: LostPart[] = [];
+  running: Running;
+  private served: HttpAnswer | undefined;
 
   constructor(private readonly inner: Api) {
     super(inner.baseUrl, inner.timeoutSeconds);
+    this.running = { url: inner.baseUrl };
   }
 
   override async get(path: string): Promise<HttpAnswer> {
+    // What is served doesn't change while it runs, and every question needs a name of it.
+    if (path === SERVED && this.served !== undefined) return this.served;
     const answer = await this.watched(path, {}, this.inner.get(path));
-    if (answer.status === 200) this.running = { ...this.running, ...toldBy(path, answer.text) };
+    if (answer.status !== 200) return answer;
+    this.running = { ...this.running, ...toldBy(path, answer.text) };
+    if (path === SERVED && isVllm(this.running)) this.served = answer;
     return answer;
   }
 
@@ -44,22 +62,68 @@ export class WatchedApi extends Api {
     const surface = SURFACES.find((each) => each.path === path);
     if (surface === undefined || body.stream === true) return answer;
     const value = objectOr(jsonIn(answer.text));
-    this.keep(() => surface.read(value), writtenIn(value));
+    this.keep(() => surface.read(value), {
+      ...defined({ written: writtenIn(value), model: textOr(value.model) || undefined }),
+    });
     return answer;
   }
 
+  /** A client hands out what comes under another type as mere text, or throws it away. */
+  override async json(path: string, body?: JsonObject): Promise<JsonObject> {
+    const value = await this.noted(super.json(path, body));
+    this.expectTyped(path);
+    return value;
+  }
+
   override async stream(path: string, body: JsonObject): Promise<ServerEvent[]> {
-    const events = await super.stream(path, body);
+    const events = await this.noted(super.stream(path, body));
+    this.expectTyped(path);
     const surface = SURFACES.find((each) => each.path === path);
     if (surface !== undefined) this.keep(() => surface.readStream(events));
     return events;
   }
 
-  /** Whether the last request was refused for want of a key. */
+  /** Whether the last request was refused for want of a key. A page of 403 is a filter's. */
   get wantsKey(): boolean {
-    const { probe, status = 0 } = this.exchanges.at(-1) ?? {};
+    const { probe, status = 0, foreign } = this.exchanges.at(-1) ?? {};
     if (probe !== this.probe) return false;
-    return status === 401 || status === 403;
+    return status === 401 || (status === 403 && foreign?.form !== "page");
+  }
+
+  /** Whether nothing listens there. */
+  get isRefused(): boolean {
+    return this.exchanges.at(-1)?.noAnswer === "refused";
+  }
+
+  /** Whether what answers here isn't vLLM by all that it says of itself. */
+  async isOther(): Promise<boolean> {
+    this.probe = "";
+    for (const path of [SERVED, "/"]) {
+      if (isVllm(this.running)) return false;
+      const asked = this.exchanges.some((each) => each.path === path);
+      // What is silent stays silent, for the longest time that a question may take.
+      if (this.exchanges.at(-1)?.noAnswer === "timeout" && path !== SERVED) continue;
+      if (!asked) await this.get(path).catch(() => undefined);
+    }
+    return !isVllm(this.running);
+  }
+
+  /** Keeps the words of an error that came with a good status. */
+  private async noted<T>(asked: Promise<T>): Promise<T> {
+    try {
+      return await asked;
+    } catch (error) {
+      const last = this.exchanges.at(-1);
+      if (error instanceof BadAnswer && last?.status === 200 && last.refusal === undefined)
+        this.exchanges.splice(-1, 1, { ...last, refusal: error.message });
+      throw error;
+    }
+  }
+
+  private expectTyped(path: string): void {
+    const { foreign, path: last } = this.exchanges.at(-1) ?? {};
+    if (last === path && foreign?.form === "mistyped")
+      throw new BadAnswer(`${path} answered under the wrong type \`${foreign.says}\``);
   }
 
   /** Keeps a request with its answer, or with the reason why none came. */
@@ -69,11 +133,15 @@ export class WatchedApi extends Api {
     asked: Promise<HttpAnswer>,
   ): Promise<HttpAnswer> {
     const request = { probe: this.probe, path, ...requestOf(body) };
+    const started = performance.now();
     try {
       const answer = await asked;
-      const refusal = answer.status === 200 ? undefined : refusalText(answer);
-      if (refusal !== undefined || !READ_OFTEN.includes(path))
-        this.exchanges.push({ ...request, status: answer.status, ...defined({ refusal }) });
+      const { status } = answer;
+      const refusal = status === 200 ? undefined : refusalText(answer);
+      const foreign = foreignIn(path, answer, request.streamed);
+      const seconds = foreign && Math.round(performance.now() - started) / 1000;
+      if (refusal !== undefined || foreign !== undefined || !READ_OFTEN.includes(path))
+        this.exchanges.push({ ...request, status, ...defined({ refusal, foreign, seconds }) });
       return answer;
     } catch (error) {
       if (error instanceof NoAnswer) this.exchanges.push({ ...request, noAnswer: error.reason });
@@ -82,22 +150,26 @@ export class WatchedApi extends Api {
   }
 
   /** Keeps an answer with its request. What can't be read is judged by the probe. */
-  private keep(read: () => Answer, written?: string): void {
+  private keep(read: () => Answer, more: Partial<Answered> = {}): void {
     const last = this.exchanges.at(-1);
-    const answer = attempt(read);
-    if (last === undefined || last.status !== 200 || answer === undefined) return;
-    const kept = { ...answered(answer), ...defined({ written }) };
-    this.exchanges.splice(-1, 1, { ...last, answer: kept });
+    if (last === undefined || last.status !== 200) return;
+    try {
+      const answer = { ...answered(read()), ...more };
+      this.exchanges.splice(-1, 1, { ...last, answer });
+    } catch (error) {
+      if (error instanceof Misfit) this.exchanges.splice(-1, 1, { ...last, misfit: error.message });
+    }
   }
 }
 
-function requestOf(body: JsonObject): Pick<Exchange, "streamed" | "tools" | "thinking"> {
+function requestOf(body: JsonObject): Pick<Exchange, "streamed" | "tools" | "thinking" | "bytes"> {
   const { enable_thinking: thinking } = objectOr(body.chat_template_kwargs);
   const limit = body.max_tokens ?? body.max_output_tokens;
   return {
     streamed: body.stream === true,
     tools: objectsIn(body.tools).length,
     ...defined({
+      bytes: Object.keys(body).length === 0 ? undefined : Buffer.byteLength(JSON.stringify(body)),
       thinking: typeof thinking === "boolean" ? thinking : undefined,
       maxTokens: typeof limit === "number" ? limit : undefined,
     }),
@@ -124,10 +196,15 @@ function writtenIn({ choices }: JsonObject): string | undefined {
 function toldBy(path: string, text: string): Running {
   if (path === "/metrics") {
     const on = new Metrics(text).labels("vllm:cache_config_info")?.enable_prefix_caching;
-    return on === undefined ? {} : { prefixCaching: on.toLowerCase() === "true" };
+    return {
+      ...defined({
+        vllmMetrics: /^vllm:/m.test(text) || undefined,
+        prefixCaching: on === undefined ? undefined : on.toLowerCase() === "true",
+      }),
+    };
   }
   const value = objectOr(jsonIn(text));
   if (path === "/version") return defined({ version: textOr(value.version) || undefined });
-  if (path !== "/v1/models") return {};
+  if (path !== SERVED) return {};
   return { models: objectsIn(value.data).map(servedModel) };
 }

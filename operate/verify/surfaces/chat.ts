@@ -1,8 +1,9 @@
 import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { CHAT_PATH } from "../../rules/answers";
-import { BadAnswer } from "../../sees/answer";
+import { BadAnswer, Misfit } from "../../sees/answer";
 import type { ServerEvent } from "../../sees/api";
 import { GREETING, type OfferedTool, READ_FILE } from "../tools";
+import { chatOrder } from "./order";
 import { type Answer, type Surface, thinkingSwitch, tokenCount } from "./surface";
 
 export const CHAT: Surface = {
@@ -51,6 +52,7 @@ function read(body: JsonObject): Answer {
 
 /** The answer that the chunks of a stream make. */
 function whole(events: readonly ServerEvent[]): JsonObject {
+  chatOrder(events);
   // By the index that the server gives, which may be any number.
   const calls = new Map<number, { name: string; arguments: string }>();
   let [content, reasoning, finish_reason, usage]: [string, string, string, JsonObject] = [
@@ -74,8 +76,8 @@ function whole(events: readonly ServerEvent[]): JsonObject {
     }
   }
   if (events.at(-1)?.raw !== "[DONE]")
-    throw new BadAnswer("the stream broke off: it did not end with [DONE]");
-  if (finish_reason === "") throw new BadAnswer("the stream named no finish_reason");
+    throw new Misfit("the stream broke off: it did not end with [DONE]");
+  if (finish_reason === "") throw new Misfit("the stream named no finish_reason");
   const tool_calls = [...calls.values()].map((call) => ({ function: call }));
   return { choices: [{ message: { content, reasoning, tool_calls }, finish_reason }], usage };
 }

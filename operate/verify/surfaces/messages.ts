@@ -1,7 +1,8 @@
 import { type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
-import { BadAnswer } from "../../sees/answer";
+import { BadAnswer, Misfit } from "../../sees/answer";
 import type { ServerEvent } from "../../sees/api";
 import { AGENT_TOOLS, GREETING, type OfferedTool } from "../tools";
+import { messagesOrder } from "./order";
 import { type Answer, partsText, type Surface, thinkingSwitch, tokenCount } from "./surface";
 
 /**
@@ -78,6 +79,7 @@ const blockOf = ({ type, name, text, thinking }: JsonObject) => ({
 
 /** The blocks that the events of a stream make. */
 function readStream(events: readonly ServerEvent[]): Answer {
+  messagesOrder(events);
   // By the index that the server gives, which may be any number.
   const blocks = new Map<number, Block>();
   let stop = "";
@@ -99,7 +101,7 @@ function readStream(events: readonly ServerEvent[]): Answer {
     if (data.type === "message_delta") stop = textOr(objectOr(data.delta).stop_reason) || stop;
   }
   if (!events.some(({ data }) => data?.type === "message_stop"))
-    throw new BadAnswer("the stream broke off: there is no message_stop");
+    throw new Misfit("the stream broke off: there is no message_stop");
   return answerOf([...blocks.values()], stop, usage);
 }
 

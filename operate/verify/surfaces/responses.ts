@@ -1,7 +1,8 @@
 import { type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
-import { BadAnswer, quote } from "../../sees/answer";
+import { Misfit, quote } from "../../sees/answer";
 import type { ServerEvent } from "../../sees/api";
 import { GREETING, type OfferedTool, READ_FILE } from "../tools";
+import { responsesOrder } from "./order";
 import { type Answer, partsText, type Surface, thinkingSwitch, tokenCount } from "./surface";
 
 /**
@@ -82,17 +83,18 @@ function read(body: JsonObject): Answer {
 
 /** The response in the event that ends a stream. Its text must have come in pieces, too. */
 function readStream(events: readonly ServerEvent[]): Answer {
+  responsesOrder(events);
   const last = events.find(
     ({ event }) => event === "response.completed" || event === "response.incomplete",
   );
   if (last?.data === undefined) {
     const { event, raw = "" } = events.at(-1) ?? {};
-    throw new BadAnswer(
+    throw new Misfit(
       `the stream broke off: its last event is \`${quote(event ?? raw)}\`, not response.completed`,
     );
   }
   const answer = read(objectOr(last.data.response));
   if (answer.text !== "" && !events.some(({ event }) => event === "response.output_text.delta"))
-    throw new BadAnswer("the stream holds no text (no response.output_text.delta)");
+    throw new Misfit("the stream holds no text (no response.output_text.delta)");
   return answer;
 }

@@ -332,7 +332,9 @@ describe("a call that a parser swallowed", () => {
       status: "fail",
       detail:
         "tool_calls is empty, and no text: the tool parser swallowed the call (finish_reason stop)",
-      fix: "The model writes calls, but the parser that runs reads none of them. Set machines.dgx.inferenceServers.b.tools.parser to the parser of the model's family.",
+      fix: expect.stringContaining(
+        "reads none of them. The stack file already has it (machines.dgx.inferenceServers.b.tools.parser, which gives qwen3_coder)",
+      ),
     });
   });
 });

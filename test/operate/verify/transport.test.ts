@@ -30,6 +30,8 @@ const SAID: Record<TransportFault, RegExp> = {
   "wrong-types": /^alive$/,
 };
 
+const JSON_TYPE = { "content-type": "application/json" };
+
 /** Those that let a request wait until its limit; the others answer something. */
 const SILENT: readonly TransportFault[] = ["hanging", "dripping", "headers-only", "only-hints"];
 
@@ -44,7 +46,7 @@ describe("a server that gives no real answer", () => {
       // It does say what its window is.
       ...(fault === "pattern-traps" ? ["max-model-len"] : []),
     ]);
-    expect(failed(results).length).toBeGreaterThan(1);
+    expect(failed(results).length).toBeGreaterThan(0);
     // What a server says never reaches a terminal as it is.
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for.
     expect(results.map(({ detail }) => detail).join("")).not.toMatch(/[\u0000-\u001f]/);
@@ -65,7 +67,9 @@ describe("a server that gives no real answer", () => {
     const deep = `${'{"a":'.repeat(200_000)}1${"}".repeat(200_000)}`;
     const call = `{"type":"tool_use","name":"read_file","input":{"path":"/etc/hostname","more":${deep}}}`;
     const text = `{"model":"model","content":[${call}],"stop_reason":"tool_use"}`;
-    const port = await standIn({ routes: { "POST /v1/messages": () => ({ status: 200, text }) } });
+    const port = await standIn({
+      routes: { "POST /v1/messages": () => ({ status: 200, text, headers: JSON_TYPE }) },
+    });
     const results = await run(planned(port), { only: ["health", "messages-tools", "window"] });
     expect(resultOf(results, "messages-tools")).toMatchObject({
       status: "fail",

@@ -1,0 +1,154 @@
+import { readServerArguments } from "../../../vllm/argv/serverArguments";
+import { isCutOff } from "../answers";
+import type { Found, OfServer } from "../rule";
+import { nonsenseIn, turnMarkIn } from "../sense";
+import { type Answered, type Exchange, failedWith, type ServerSeen } from "../serverSeen";
+import { serverSetting } from "./asPlanned";
+
+/** Characters of an answer that a cause shows. */
+const SHOWN = 60;
+
+const shown = (text: string): string => {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= SHOWN ? line : `${line.slice(0, SHOWN)}...`;
+};
+
+/** Answers to questions without tools that came to their end. */
+const talks = ({ exchanges }: ServerSeen): readonly (Exchange & { readonly answer: Answered })[] =>
+  exchanges.flatMap((each) =>
+    each.answer !== undefined && each.tools === 0 ? [{ ...each, answer: each.answer }] : [],
+  );
+
+const senseless = ({ answer }: Exchange): string | undefined =>
+  answer === undefined || answer.calls > 0
+    ? undefined
+    : nonsenseIn(answer.text, isCutOff(answer.stop));
+
+/** Questions with codes in their prompt, which the answer repeats. */
+const LOOKS_FOR_CODES = ["needle", "long-prompt"];
+const CODE = /QX-[0-9A-F]{6}/;
+
+/** The question whose answer stands in a tool's result, and that result. */
+const [RESULT_PROBE, RESULT] = ["chat-tool-result", /spark-1/i];
+
+/** How answers have nothing to do with the questions, though the prompts arrived. */
+function besideTheQuestion(seen: ServerSeen): string | undefined {
+  const { exchanges, failed } = seen;
+  const lost = exchanges.find(
+    ({ probe, answer }) =>
+      LOOKS_FOR_CODES.includes(probe) && answer?.stop === "stop" && !CODE.test(answer.text),
+  );
+  const result = exchanges.find(({ probe }) => probe === RESULT_PROBE)?.answer;
+  if (lost?.answer === undefined || result === undefined || !failed.includes(lost.probe))
+    return undefined;
+  const isTold = RESULT.test(result.text) || result.calls > 0 || result.text.trim() === "";
+  const isLost = (seen.lost ?? []).some(({ part }) => part === "result");
+  if (isTold || isLost || lost.answer.text.trim() === "") return undefined;
+  return "they have nothing to do with the questions";
+}
+
+/** What of the stack file may have made garbage, as it is set. */
+function suspects(seen: ServerSeen): string {
+  const { options } = readServerArguments(seen.declared.argv);
+  const given = (option: string) => String(options.get(option)?.[0] ?? "auto");
+  const [cache, experts] = [given("kv-cache-dtype"), given("moe-backend")];
+  return [
+    `another image (${serverSetting(seen, "image")})`,
+    ...(cache === "auto"
+      ? []
+      : [`\`${serverSetting(seen, "kvCacheDtype")}: auto\` (it is ${cache})`]),
+    `another \`${serverSetting(seen, "moeBackend")}\`${experts === "auto" ? "" : ` (it is ${experts})`} if the model has experts`,
+    `another build or quantization of ${seen.declared.model}, once \`serving fetch --check\` has found its files whole`,
+  ].join("; ");
+}
+
+const MESSAGES_PATH = "/v1/messages";
+
+/** Most tokens of an answer that ends before it has begun. */
+const NOTHING = 2;
+
+const isBlank = ({ answer }: Exchange): boolean =>
+  answer !== undefined &&
+  answer.calls === 0 &&
+  !isCutOff(answer.stop) &&
+  answer.text.trim() === "" &&
+  answer.reasoning.trim() === "";
+
+function answersNothing(seen: ServerSeen): Found | undefined {
+  const talked = talks(seen).filter(({ answer }) => !isCutOff(answer.stop));
+  const blank = talked.filter(isBlank);
+  if (blank.length === 0 || blank.length < talked.length) return undefined;
+  const most = Math.max(...blank.map(({ answer }) => answer.completion));
+  const { model } = seen.declared;
+  const probes = failedWith(seen, isBlank);
+  if (most > NOTHING)
+    return {
+      cause: `The model makes up to ${most} tokens, and none of them arrives as text.`,
+      advice: `They are special tokens, or a parser takes them: see ${serverSetting(seen, "reasoningParser")}, and \`skip_special_tokens\` in the requests of ${model}'s own page. If the parsers are the family's, try another build or quantization.`,
+      command: "serving models",
+      probes,
+    };
+  return {
+    cause: `The model answers nothing: its answers end after ${most === 1 ? "1 token" : `${most} tokens`}, before any text.`,
+    advice: `It writes the token that ends a turn at once. See the end of the chat template (${serverSetting(seen, "chatTemplate")} sets another): it has to open the assistant's turn. Then compare \`eos_token_id\` in generation_config.json of ${model} with the token that ends its turns. If both are the model's own, its files are damaged or badly quantized: \`serving fetch --check\`, then another build.`,
+    command: "serving fetch --check",
+    probes,
+  };
+}
+
+/** What an answer says, whatever its form is. */
+export const senselessRules: readonly OfServer[] = [
+  /** Garbage: the model computes nonsense, and every other failure follows from it. */
+  {
+    id: "garbage",
+    find(seen) {
+      const talked = talks(seen);
+      const bad = talked.filter((each) => senseless(each) !== undefined);
+      const [first] = bad;
+      const isMost = bad.length * 2 >= talked.filter(({ answer }) => answer.text !== "").length;
+      const how = first !== undefined && isMost ? senseless(first) : besideTheQuestion(seen);
+      if (how === undefined) return undefined;
+      const example = first ?? talked.find(({ probe }) => LOOKS_FOR_CODES.includes(probe));
+      return {
+        cause: `The model's answers are garbage: ${how}, such as \`${shown(example?.answer.text ?? "")}\`.`,
+        advice: `Kernels, cache or checkpoint don't fit together here. Try one at a time, then \`serving verify\` again: ${suspects(seen)}.`,
+        command: "serving fetch --check",
+        probes: failedWith(seen, ({ answer }) => answer !== undefined),
+      };
+    },
+  },
+  /** A model whose answers hold nothing. */
+  { id: "answers-nothing", find: answersNothing },
+  /** Marks of a template that a reader sees: template and tokenizer are of two families. */
+  {
+    id: "template-marks",
+    find(seen) {
+      const marked = ({ answer }: Exchange) =>
+        answer !== undefined && turnMarkIn(answer.text) !== undefined;
+      const mark = turnMarkIn(seen.exchanges.find(marked)?.answer?.text ?? "");
+      if (mark === undefined) return undefined;
+      return {
+        cause: `The model's answers hold marks of a chat template (\`${mark}\`).`,
+        advice: `Its tokenizer doesn't know them as special, so the template (${serverSetting(seen, "chatTemplate")}) or the tokenizer's files are of another family than ${seen.declared.model}. Use the model's own of both, in one revision.`,
+        probes: failedWith(seen, marked),
+      };
+    },
+  },
+  /** A stream whose events clients can't put together. */
+  {
+    id: "stream-broken",
+    find(seen) {
+      const misfits = seen.exchanges.filter(({ misfit }) => misfit !== undefined);
+      const paths = [...new Set(misfits.map(({ path }) => path))];
+      return paths.map((path): Found => {
+        const first = misfits.find((each) => each.path === path)?.misfit;
+        return {
+          cause: `The streams of ${path} are broken: ${first}.`,
+          advice: `Clients lose or mix up what they hold. If a proxy stands between, ask vLLM itself (--base-url). Else it is this vLLM with its parsers: try another release (${serverSetting(seen, "image")}).${path === MESSAGES_PATH ? " Until then keep clients.claudeCode.via: bridge." : ""}`,
+          command: "serving verify --only chat-stream,responses-stream,messages-stream",
+          probes: failedWith(seen, (each) => each.path === path && each.misfit !== undefined),
+        };
+      });
+    },
+  },
+];

@@ -1,0 +1,127 @@
+import { type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
+import { Misfit, quote } from "../../sees/answer";
+import type { ServerEvent } from "../../sees/api";
+
+/** Judges one event behind those before it: why it doesn't fit, or nothing. */
+type Judge = (data: JsonObject) => string | undefined;
+
+/** What ends a stream, and what else may stand behind it. */
+const DONE = "[DONE]";
+
+/**
+ * Throws `Misfit` with the first event of a stream that doesn't fit those before it. Events of kinds
+ * that nobody knows are passed over.
+ */
+function inOrder(events: readonly ServerEvent[], judge: Judge): void {
+  for (const [at, { event, data, raw }] of events.entries()) {
+    if (raw === DONE) continue;
+    const why = data === undefined ? "is no JSON object" : (otherName(event, data) ?? judge(data));
+    if (why === undefined) continue;
+    const name = event ?? textOr(data?.type);
+    const shown = name === "" ? quote(raw) : name;
+    throw new Misfit(`event ${at + 1} of the stream, \`${shown}\`, ${why}`);
+  }
+}
+
+const otherName = (event: string | undefined, { type }: JsonObject): string | undefined =>
+  event === undefined || type === undefined || event === type
+    ? undefined
+    : `holds data of type \`${quote(String(type))}\``;
+
+/** Chat: nothing is added once a choice has ended, and the end is the last. */
+export function chatOrder(events: readonly ServerEvent[]): void {
+  let ended = false;
+  inOrder(events, ({ choices }) => {
+    const [choice] = objectsIn(choices);
+    if (choice === undefined) return undefined;
+    const { content, reasoning, tool_calls } = objectOr(choice.delta);
+    const adds = textOr(content) + textOr(reasoning) !== "" || objectsIn(tool_calls).length > 0;
+    if (ended && adds) return "adds to an answer that a finish_reason has ended";
+    const ends = textOr(choice.finish_reason) !== "";
+    if (ended && ends) return "has a second finish_reason";
+    ended ||= ends;
+    return undefined;
+  });
+  const done = events.findIndex(({ raw }) => raw === DONE);
+  if (done >= 0 && done < events.length - 1)
+    throw new Misfit(`event ${done + 2} of the stream stands behind ${DONE}`);
+}
+
+/** Which deltas belong into a block of the messages API. */
+const DELTAS: Readonly<Record<string, readonly string[]>> = {
+  text: ["text_delta", "citations_delta"],
+  thinking: ["thinking_delta", "signature_delta"],
+  tool_use: ["input_json_delta"],
+};
+
+/** Messages: blocks one after the other by their index, each delta in a block of its kind. */
+export function messagesOrder(events: readonly ServerEvent[]): void {
+  let [started, stopped] = [false, false];
+  let open: { readonly index: unknown; readonly type: string } | undefined;
+  let next = 0;
+  const inBlock = ({ index, delta }: JsonObject): string | undefined => {
+    if (open === undefined) return `stands in no block (index ${String(index)})`;
+    if (index !== open.index)
+      return `has the index ${String(index)}, but block ${String(open.index)} is open`;
+    const type = textOr(objectOr(delta).type);
+    const fitting = DELTAS[open.type];
+    return delta === undefined || fitting === undefined || fitting.includes(type)
+      ? undefined
+      : `a \`${quote(type)}\`, stands in block ${String(index)}, which is of type ${open.type}`;
+  };
+  const judges: Readonly<Record<string, Judge>> = {
+    message_start: () => (started ? "comes twice" : undefined),
+    content_block_start: ({ index, content_block }) => {
+      if (open !== undefined) return `comes before block ${String(open.index)} has ended`;
+      if (index !== next) return `has the index ${String(index)} where ${next} is next`;
+      open = { index, type: textOr(objectOr(content_block).type) };
+      return undefined;
+    },
+    content_block_delta: inBlock,
+    content_block_stop: (data) => {
+      const why = inBlock({ index: data.index });
+      [open, next] = [undefined, next + 1];
+      return why;
+    },
+    message_delta: () =>
+      open === undefined ? undefined : `comes before block ${String(open.index)} has ended`,
+    message_stop: () => undefined,
+  };
+  inOrder(events, (data) => {
+    const type = textOr(data.type);
+    const judge = judges[type];
+    if (judge === undefined) return undefined;
+    if (!started && type !== "message_start") return "comes before message_start";
+    if (stopped) return "comes behind message_stop";
+    const why = judge(data);
+    started = true;
+    stopped = type === "message_stop";
+    return why;
+  });
+}
+
+/** Responses: numbered events, and each part in an item that was added and isn't done. */
+export function responsesOrder(events: readonly ServerEvent[]): void {
+  const open = new Set<unknown>();
+  let number: number | undefined;
+  let ended = false;
+  inOrder(events, ({ type, sequence_number, output_index }) => {
+    if (ended) return "comes behind the end of the response";
+    if (typeof sequence_number === "number") {
+      if (number !== undefined && sequence_number !== number + 1)
+        return `has the number ${sequence_number} behind ${number}`;
+      number = sequence_number;
+    }
+    if (type === "response.completed" || type === "response.incomplete") ended = true;
+    if (output_index === undefined) return undefined;
+    const item = `item ${String(output_index)}`;
+    if (type === "response.output_item.added") {
+      if (open.has(output_index)) return `adds ${item}, which is open already`;
+      open.add(output_index);
+      return undefined;
+    }
+    if (!open.has(output_index)) return `belongs to ${item}, which was not added`;
+    if (type === "response.output_item.done") open.delete(output_index);
+    return undefined;
+  });
+}
