@@ -52,7 +52,7 @@ interface Form {
 
 /** Whether a call is as its form wants it. */
 export function isWholeCall(written: string): boolean {
-  const [, json] = FORMS.find(({ form }) => form.test(written))?.whole.exec(written) ?? [null];
+  const [, json] = FORMS.find(({ form }) => form.test(written))?.whole.exec(written) ?? ["", null];
   if (json === null) return false;
   return json === undefined || jsonIn(json) !== undefined;
 }

@@ -88,8 +88,8 @@ function reportOf({ stack }: Picture, held: Held, chosen: StackFileOptions = {})
   return {
     id,
     severity: isHarmless(held) ? "note" : "trouble",
-    cause: redact(cause),
-    evidence: redact(evidence),
+    cause: readable(redact(cause)),
+    evidence: readable(redact(evidence)),
     change: redact(change),
     edits,
     advice: redact(advice),
@@ -100,6 +100,15 @@ function reportOf({ stack }: Picture, held: Held, chosen: StackFileOptions = {})
     ...defined({ target, probes }),
   };
 }
+
+/** Characters of a line that anybody reads to its end. */
+const LONGEST_LINE = 600;
+
+const readable = (text: string): string =>
+  text
+    .split("\n")
+    .map((line) => (line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)}...`))
+    .join("\n");
 
 /**
  * The change of the real stack file, planned before it is proposed. One that would make the file

@@ -63,9 +63,20 @@ function repeatedIn(characters: readonly string[]): string | undefined {
     let same = 0;
     for (let at = 0; at < rest; at++) if (characters[at] === characters[at + length]) same += 1;
     if (same < REPEATED * rest) continue;
-    return characters.slice(-length).join("");
+    return commonest(characters, length);
   }
   return undefined;
+}
+
+/** The fragment of a length that a text holds most often. */
+function commonest(characters: readonly string[], length: number): string {
+  const counts = new Map<string, number>();
+  for (let at = 0; at + length <= characters.length; at++) {
+    const fragment = characters.slice(at, at + length).join("");
+    counts.set(fragment, (counts.get(fragment) ?? 0) + 1);
+  }
+  const most = Math.max(...counts.values());
+  return [...counts].find(([, count]) => count === most)?.[0] ?? "";
 }
 
 /** The mark of a chat template that stands in a text. */

@@ -125,6 +125,10 @@ export const isVllm = ({ models = [], vllmMetrics }: Running): boolean =>
     ({ owner, window }) => owner === "vllm" || (owner === undefined && window !== undefined),
   );
 
+/** Whether an answer asks for a key or a password. A page of 403 is a filter's. */
+export const asksForKey = ({ status, foreign }: Pick<Exchange, "status" | "foreign">): boolean =>
+  status === 401 || (status === 403 && foreign?.form !== "page");
+
 /** The failed probes with a request of which this is true. */
 export const failedWith = (
   { failed, exchanges }: Pick<ServerSeen, "failed" | "exchanges">,

@@ -60,7 +60,12 @@ function wordsOf(form: Form, { text, headers = {} }: HttpAnswer): string | undef
   if (form === "packed") return headers["content-encoding"];
   if (form === "mistyped") return headers["content-type"];
   const head = text.slice(0, HEAD);
-  return TITLE.exec(head)?.[2] ?? errorMessage(objectOr(jsonIn(text))) ?? head;
+  return TITLE.exec(head)?.[2] ?? messageIn(text) ?? head;
+}
+
+function messageIn(text: string): string | undefined {
+  const value = objectOr(jsonIn(text));
+  return errorMessage(value) ?? (textOr(value.message) || undefined);
 }
 
 type Form = Foreign["form"];
@@ -84,7 +89,7 @@ function formOf200(path: string, answer: HttpAnswer, streamed: boolean): Form | 
 function formOfRefusal(path: string, answer: HttpAnswer): Form | undefined {
   const { status, text } = answer;
   if (isPacked(answer)) return "packed";
-  if (text.trim() === "") return path === "/health" ? undefined : "empty";
+  if (text.trim() === "") return path === "/health" && status === 503 ? undefined : "empty";
   if (PAGE.test(text)) return "page";
   const value = jsonIn(text);
   if (!isRecord(value)) return status === 500 && text.trim() === UNCAUGHT ? undefined : "text";

@@ -1,5 +1,12 @@
 import type { Found, OfServer } from "../rule";
-import { type Exchange, failedWith, followUps, isVllm, type ServerSeen } from "../serverSeen";
+import {
+  asksForKey,
+  type Exchange,
+  failedWith,
+  followUps,
+  isVllm,
+  type ServerSeen,
+} from "../serverSeen";
 import { serverSetting } from "./asPlanned";
 
 /** Where it is asked, for a person. */
@@ -23,8 +30,7 @@ function senderOf(exchanges: readonly Exchange[], seen: ServerSeen): string {
   return by === undefined ? what : `${what.slice(0, -1)} (it says \`${by}\`),`;
 }
 
-const DIRECTLY =
-  "Or ask vLLM itself, without what is between: with --base-url verify tells which of the two it is.";
+const DIRECTLY = "Or ask vLLM itself (--base-url, with its own address).";
 
 /** What stands in the place of an answer of vLLM, and what to do about it. */
 interface Kind {
@@ -74,7 +80,8 @@ const BY_STATUS: readonly Kind[] = [
     is: hasStatus(408, 504, 524),
     does: (exchanges) => {
       const longest = Math.max(...exchanges.map(({ seconds = 0 }) => seconds));
-      return `gives up before the answer is there (${statusOf(exchanges)}), after ${longest.toFixed(1)} s`;
+      const after = longest < 1 ? "" : `, after ${Math.round(longest)} s`;
+      return `gives up before the answer is there (${statusOf(exchanges)})${after}`;
     },
     advice: () =>
       `Give an answer more time there (nginx calls it \`proxy_read_timeout\`): a long prompt or long thoughts take minutes. ${DIRECTLY}`,
@@ -172,9 +179,6 @@ function closedOnLarge(seen: ServerSeen): Found | undefined {
   };
 }
 
-const isPassword = ({ status, foreign }: Exchange): boolean =>
-  status === 401 || status === 407 || (status === 403 && foreign?.form !== "page");
-
 /** What a program says of itself, by the clearest sign. */
 function selfOf({ running, exchanges }: ServerSeen): string {
   const owner = running.models?.find((each) => each.owner !== undefined)?.owner;
@@ -219,7 +223,7 @@ export const between: readonly OfServer[] = [
       const { running, exchanges, failed } = seen;
       const asked =
         running.models !== undefined || exchanges.some(({ path }) => path === "/v1/models");
-      if (!asked || isVllm(running) || exchanges.some(isPassword)) return undefined;
+      if (!asked || isVllm(running) || exchanges.some(asksForKey)) return undefined;
       if (exchanges.some((each) => BY_STATUS.some(({ is }) => is(each)))) return undefined;
       if (exchanges.every(({ noAnswer }) => noAnswer !== undefined)) return unanswering(seen);
       return {

@@ -1,6 +1,14 @@
+import { quote } from "../../sees/answer";
 import { isCutOff } from "../answers";
 import type { OfServer } from "../rule";
-import { type Exchange, failedWith, followUps, otherModel, type ServerSeen } from "../serverSeen";
+import {
+  asksForKey,
+  type Exchange,
+  failedWith,
+  followUps,
+  otherModel,
+  type ServerSeen,
+} from "../serverSeen";
 import { APPLY_STACK_FILE, alreadyDeclared, optionOtherwise, serverSetting } from "./asPlanned";
 
 const NAME_PROBES = ["models", "alias", "unknown-tier"];
@@ -8,7 +16,11 @@ const NAME_PROBES = ["models", "alias", "unknown-tier"];
 export const windowText = (window: number, declared: number): string =>
   `The server runs with a window of ${window} tokens, but the stack file says ${declared}.`;
 
-const refusesKeyless = ({ status }: Exchange): boolean => status === 401 || status === 403;
+/** The program that says that it asks for the key. */
+function by({ exchanges }: ServerSeen): string {
+  const name = exchanges.find((each) => asksForKey(each))?.foreign?.by;
+  return name === undefined ? "" : ` (it says \`${name}\`)`;
+}
 
 const brokeOff = ({ noAnswer, status = 0 }: Exchange): boolean =>
   status >= 500 || noAnswer === "closed" || noAnswer === "refused";
@@ -79,6 +91,25 @@ export const identity: readonly OfServer[] = [
       };
     },
   },
+  /** Answers under a name that nobody served or declared. */
+  {
+    id: "answers-as-other",
+    find(seen) {
+      const { declared, running, exchanges } = seen;
+      const known = [...declared.names, ...(running.models ?? []).map(({ id }) => id)];
+      const isOther = ({ answer }: Exchange) =>
+        answer?.model !== undefined && !known.includes(answer.model);
+      const other = exchanges.find(isOther)?.answer?.model;
+      if (other === undefined || running.models === undefined) return undefined;
+      return {
+        cause: `Answers are said to be of \`${quote(other)}\`, which /v1/models doesn't list.`,
+        advice:
+          "A proxy between verify and vLLM sends requests to another server, or writes another name into answers. Ask vLLM itself with --base-url, and mend the proxy's list of models.",
+        command: `curl -s ${running.url ?? ""}/v1/models`,
+        probes: failedWith(seen, isOther).filter((name) => [...NAME_PROBES, "chat"].includes(name)),
+      };
+    },
+  },
   /** Another window than the declared one: requests that fit the declared one are refused or cut. */
   {
     id: "other-window",
@@ -111,8 +142,8 @@ export const identity: readonly OfServer[] = [
     id: "key-wanted",
     find: (seen) => ({
       cause: "The server wants a key, but the stack file gives its servers none.",
-      advice: `It was started with \`--api-key\` or VLLM_API_KEY, or there is a proxy in front of it. ${APPLY_STACK_FILE}`,
-      probes: failedWith(seen, refusesKeyless),
+      advice: `It was started with a key (VLLM_API_KEY, or an argument), or there is a proxy in front of it${by(seen)}. ${APPLY_STACK_FILE}`,
+      probes: failedWith(seen, asksForKey),
     }),
   },
   /** An engine that died: from then on its API answers with failures, and then not at all. */

@@ -50,8 +50,18 @@ export function namesParser(refusal: string): "tool" | "reasoning" | undefined {
   return TOOL_PARSER.test(refusal) ? "tool" : undefined;
 }
 
+/** Whether words name a parser, by its class or by how its makers write it. */
+const isNamedIn = (words: string, parser: string): boolean =>
+  words
+    .toLowerCase()
+    .replace(/[\s_-]/g, "")
+    .includes(parser.replace(/[_-]/g, ""));
+
+/** A server's words, to be put before a full stop. */
+export const withoutStop = (words: string): string => words.replace(/[.\s]+$/, "");
+
 /** What to do about a parser that doesn't read this model, where its own calls don't tell which. */
-function otherParser(seen: ServerSeen, what: "tool" | "reasoning"): string {
+function otherParser(seen: ServerSeen, what: "tool" | "reasoning", refusal = ""): string {
   const { declared } = seen;
   const key = what === "tool" ? "tools.parser" : "reasoningParser";
   const option = what === "tool" ? "tool-call-parser" : "reasoning-parser";
@@ -61,9 +71,9 @@ function otherParser(seen: ServerSeen, what: "tool" | "reasoning"): string {
   const instead = parserInstead(declared.model, what, set);
   if (instead !== undefined)
     return `${toWrite(`${setting}: ${instead}`)}. It is the one of ${declared.model}'s family.`;
-  if (!startedAsPlanned(seen, option))
+  if (!startedAsPlanned(seen, option) && !isNamedIn(refusal, set))
     return alreadyDeclared(seen, option, `${setting}, which gives ${set}`);
-  return `${setting} gives \`${set}\`, and the server runs with it: set the parser of the family that the model really has, or \`auto\` with the right ${serverSetting(seen, "model.family")}.`;
+  return `${setting} gives \`${set}\`, and that is what runs: set the parser of the family that the model really has, or \`auto\` with the right ${serverSetting(seen, "model.family")}.`;
 }
 
 /**
@@ -120,10 +130,17 @@ const allThought = ({ answer }: Exchange): boolean =>
  * asked for thoughts, and leaves no text in any such answer.
  */
 function takenForThoughts(seen: ServerSeen): string[] {
-  const plain = seen.exchanges.filter(
-    ({ tools, thinking, answer }) =>
-      tools === 0 && thinking !== true && answer !== undefined && !isCutOff(answer.stop),
+  // A stream is read piece by piece, and may come out right where a whole answer doesn't.
+  const all = seen.exchanges.filter(
+    ({ streamed, tools, thinking, answer }) =>
+      !streamed &&
+      tools === 0 &&
+      thinking !== true &&
+      answer !== undefined &&
+      !isCutOff(answer.stop),
   );
+  const chats = all.filter(({ path }) => path === CHAT_PATH);
+  const plain = chats.length > 0 ? chats : all;
   return plain.some(allThought) && plain.every(allThought) ? failedWith(seen, allThought) : [];
 }
 
@@ -204,8 +221,8 @@ export const parsers: readonly OfServer[] = [
       const what = namesParser(refusal);
       if (what === undefined) return undefined;
       return {
-        cause: `The ${what} parser that runs doesn't fit the model: ${refusal}.`,
-        advice: otherParser(seen, what),
+        cause: `The ${what} parser that runs doesn't fit the model: ${withoutStop(refusal)}.`,
+        advice: otherParser(seen, what, refusal),
         probes: failedWith(seen, (each) => namesParser(each.refusal ?? "") === what),
       };
     },

@@ -1,5 +1,5 @@
 import { readServerArguments } from "../../../vllm/argv/serverArguments";
-import { isCutOff } from "../answers";
+import { CHAT_PATH, isCutOff } from "../answers";
 import type { Found, OfServer } from "../rule";
 import { nonsenseIn, turnMarkIn } from "../sense";
 import { type Answered, type Exchange, failedWith, type ServerSeen } from "../serverSeen";
@@ -44,8 +44,28 @@ function besideTheQuestion(seen: ServerSeen): string | undefined {
   const isTold = RESULT.test(result.text) || result.calls > 0 || result.text.trim() === "";
   const isLost = (seen.lost ?? []).some(({ part }) => part === "result");
   if (isTold || isLost || lost.answer.text.trim() === "") return undefined;
-  return "they have nothing to do with the questions";
+  return alwaysTheSame(seen)
+    ? "the same text whatever is asked"
+    : "they have nothing to do with the questions";
 }
+
+/** Those of the API that all others rest on; all where it wasn't asked. */
+function ofChat<E extends Exchange>(exchanges: readonly E[]): readonly E[] {
+  const chats = exchanges.filter(({ path }) => path === CHAT_PATH);
+  return chats.length > 0 ? chats : exchanges;
+}
+
+/** Answers to different questions that are the same text. */
+function alwaysTheSame({ exchanges }: ServerSeen): boolean {
+  const told = exchanges.filter(
+    ({ answer }) => answer !== undefined && answer.calls === 0 && !isCutOff(answer.stop),
+  );
+  const texts = new Set(told.map(({ answer }) => answer?.text));
+  return new Set(told.map(({ probe }) => probe)).size >= SEVERAL && texts.size === 1;
+}
+
+/** Questions to which one text may be the answer by chance. */
+const SEVERAL = 3;
 
 /** What of the stack file may have made garbage, as it is set. */
 function suspects(seen: ServerSeen): string {
@@ -64,6 +84,12 @@ function suspects(seen: ServerSeen): string {
 
 const MESSAGES_PATH = "/v1/messages";
 
+/** Who else may answer always the same. */
+const kept = (seen: ServerSeen): string =>
+  alwaysTheSame(seen)
+    ? "Something between that keeps answers would do so, too: ask vLLM itself (--base-url). "
+    : "";
+
 /** Most tokens of an answer that ends before it has begun. */
 const NOTHING = 2;
 
@@ -75,7 +101,7 @@ const isBlank = ({ answer }: Exchange): boolean =>
   answer.reasoning.trim() === "";
 
 function answersNothing(seen: ServerSeen): Found | undefined {
-  const talked = talks(seen).filter(({ answer }) => !isCutOff(answer.stop));
+  const talked = ofChat(talks(seen).filter(({ answer }) => !isCutOff(answer.stop)));
   const blank = talked.filter(isBlank);
   if (blank.length === 0 || blank.length < talked.length) return undefined;
   const most = Math.max(...blank.map(({ answer }) => answer.completion));
@@ -111,7 +137,7 @@ export const senselessRules: readonly OfServer[] = [
       const example = first ?? talked.find(({ probe }) => LOOKS_FOR_CODES.includes(probe));
       return {
         cause: `The model's answers are garbage: ${how}, such as \`${shown(example?.answer.text ?? "")}\`.`,
-        advice: `Kernels, cache or checkpoint don't fit together here. Try one at a time, then \`serving verify\` again: ${suspects(seen)}.`,
+        advice: `${kept(seen)}Kernels, cache or checkpoint don't fit together here. Try one at a time, then \`serving verify\` again: ${suspects(seen)}.`,
         command: "serving fetch --check",
         probes: failedWith(seen, ({ answer }) => answer !== undefined),
       };
@@ -139,16 +165,18 @@ export const senselessRules: readonly OfServer[] = [
     id: "stream-broken",
     find(seen) {
       const misfits = seen.exchanges.filter(({ misfit }) => misfit !== undefined);
+      const [first] = misfits;
+      if (first === undefined) return undefined;
       const paths = [...new Set(misfits.map(({ path }) => path))];
-      return paths.map((path): Found => {
-        const first = misfits.find((each) => each.path === path)?.misfit;
-        return {
-          cause: `The streams of ${path} are broken: ${first}.`,
-          advice: `Clients lose or mix up what they hold. If a proxy stands between, ask vLLM itself (--base-url). Else it is this vLLM with its parsers: try another release (${serverSetting(seen, "image")}).${path === MESSAGES_PATH ? " Until then keep clients.claudeCode.via: bridge." : ""}`,
-          command: "serving verify --only chat-stream,responses-stream,messages-stream",
-          probes: failedWith(seen, (each) => each.path === path && each.misfit !== undefined),
-        };
-      });
+      const bridge = paths.includes(MESSAGES_PATH)
+        ? " Until then keep clients.claudeCode.via: bridge."
+        : "";
+      return {
+        cause: `The streams of ${paths.join(", ")} are broken: ${first.misfit}.`,
+        advice: `Clients lose or mix up what they hold. If a proxy stands between, ask vLLM itself (--base-url). Else it is this vLLM with its parsers: try another release (${serverSetting(seen, "image")}).${bridge}`,
+        command: "serving verify --only chat-stream,responses-stream,messages-stream",
+        probes: failedWith(seen, ({ misfit }) => misfit !== undefined),
+      };
     },
   },
 ];

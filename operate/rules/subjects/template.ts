@@ -10,7 +10,7 @@ import {
   type ServerSeen,
 } from "../serverSeen";
 import { APPLY_STACK_FILE, optionOtherwise, serverSetting } from "./asPlanned";
-import { namesParser, writtenCall } from "./parsers";
+import { namesParser, withoutStop, writtenCall } from "./parsers";
 
 /** Requests that must fail alike before their words are taken for one fault. */
 const SEVERAL = 3;
@@ -33,7 +33,7 @@ export function commonRefusal(
     .find(({ probes }) => probes.length >= SEVERAL);
 }
 
-const OF_TEMPLATE = /chat[ _]template|jinja/i;
+const OF_TEMPLATE = /chat[ _]template(?!_kwargs)|jinja/i;
 
 const HAS_NONE =
   /default chat template is no longer allowed|(?:no|not have a|without a) chat template/i;
@@ -122,6 +122,12 @@ function neverEnded({ exchanges }: ServerSeen): AskedTwice[] {
   });
 }
 
+/** What it says that a text is answered which no template and no parser sees. */
+const withoutTemplate = (seen: ServerSeen): string =>
+  followUps(seen, "/v1/completions").some(({ status }) => status === 200)
+    ? " A text that needs no chat template is answered, so it is the template, a parser, or what they need."
+    : "";
+
 export const templateRules: readonly OfServer[] = [
   /**
    * A template that can't be rendered: every chat is refused with the same words, which need not name
@@ -141,12 +147,12 @@ export const templateRules: readonly OfServer[] = [
       const { probes, refusal } = common;
       if (HAS_NONE.test(refusal))
         return {
-          cause: `The model has no chat template: ${refusal}.`,
+          cause: `The model has no chat template: ${withoutStop(refusal)}.`,
           advice: `Name one (${serverSetting(seen, "chatTemplate")}), or write \`${serverSetting(seen, "model.kind")}: base\` for a model that wasn't made for chats.`,
           probes,
         };
       return {
-        cause: `The chat template can't be rendered, or refuses what clients send: ${refusal}.`,
+        cause: `The chat template can't be rendered, or refuses what clients send: ${withoutStop(refusal)}.`,
         advice: templateAdvice(seen, "Correct the template"),
         probes,
       };
@@ -159,7 +165,7 @@ export const templateRules: readonly OfServer[] = [
       const common = commonRefusal(seen);
       return (
         common && {
-          cause: `The server refuses ${common.probes.length} probes with the same words: ${common.refusal}.`,
+          cause: `The server refuses ${common.probes.length} probes with the same words: ${withoutStop(common.refusal)}.${withoutTemplate(seen)}`,
           advice: `See its log (docker logs ${seen.declared.name}), then run serving doctor.`,
           command: "serving doctor",
           probes: common.probes,
@@ -206,7 +212,7 @@ export const templateRules: readonly OfServer[] = [
       const counted = countedLoss(first);
       if (isWhole)
         return {
-          cause: `${left[0]?.toUpperCase()}${left.slice(1)} don't reach the model on ${paths.join(" and ")}, though they do on another API: ${counted}.`,
+          cause: `${left[0]?.toUpperCase()}${left.slice(1)} doesn't reach the model on ${paths.join(" and ")}, though they do on another API: ${counted}.`,
           advice: `It isn't the chat template: this vLLM, or a proxy before it, leaves them out there. Ask vLLM itself (--base-url), try another release (${serverSetting(seen, "image")}), or let these clients use the other API.`,
           probes,
         };

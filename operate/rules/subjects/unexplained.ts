@@ -39,8 +39,12 @@ export const unexplained: readonly WeighingRule[] = [
           failed.length === 1
             ? `\`serving verify\` fails in its probe ${names[0]}.`
             : `\`serving verify\` fails in ${failed.length} of its probes.`,
-        evidence: failed.map(({ name, detail }) => `probe ${name}: ${detail}`).join(" | "),
-        advice: [...new Set(said.map(({ fix }) => fix))].filter(Boolean).join("\n") || undefined,
+        evidence: firstOf(
+          failed.map(({ name, detail }) => `probe ${name}: ${detail}`),
+          " | ",
+        ),
+        advice:
+          firstOf([...new Set(said.map(({ fix }) => fix))].filter(Boolean), "\n") || undefined,
         command: `serving verify --only ${shellWord(names.join(","))}`,
       };
     },
@@ -79,6 +83,17 @@ export const unexplained: readonly WeighingRule[] = [
     },
   },
 ];
+
+/** Probes that are told in full: what is behind them is often their consequence. */
+const TOLD = 4;
+
+/** The first of several texts, and how many more there are. */
+function firstOf(texts: readonly string[], between: string): string {
+  const more = texts.length - TOLD;
+  const told =
+    more <= 1 ? texts : [...texts.slice(0, TOLD), `and ${more} more: run serving verify`];
+  return told.join(between);
+}
 
 /** Whether a container starts on request, and was only stopped. */
 const wasStopped = (picture: Picture, state: ContainerState): boolean =>

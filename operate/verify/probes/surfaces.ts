@@ -48,7 +48,14 @@ function probesOf(surface: Surface, fix: (target: ServerTarget) => string) {
     skip: chatOnly,
     fix,
     run: async (target) => {
-      const answer = await answerOf(target, surface, {}, streamed);
+      const question = await questionOf(target);
+      const answer = await answerOf(target, surface, question, streamed);
+      const { model = "" } = answer;
+      if (model !== "" && ![question.model, ...target.server.serve.names].includes(model))
+        return fail(
+          `asked for \`${question.model}\`, it answers as \`${quote(model)}\``,
+          "A proxy between client and server sends requests elsewhere or rewrites names.",
+        );
       if (!streamed || answer.tokens.completion !== 0) return judgeText(answer, target);
       const meter = "Clients count tokens by it: see the server's version.";
       return fail("the stream ended without the usage that was asked for", meter);

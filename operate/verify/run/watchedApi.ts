@@ -4,6 +4,7 @@ import { type HttpAnswer, NoAnswer } from "../../../http/ask";
 import { Metrics } from "../../../vllm/metrics";
 import {
   type Answered,
+  asksForKey,
   type Exchange,
   isVllm,
   type LostPart,
@@ -83,11 +84,10 @@ export class WatchedApi extends Api {
     return events;
   }
 
-  /** Whether the last request was refused for want of a key. A page of 403 is a filter's. */
+  /** Whether the last request was refused for want of a key. */
   get wantsKey(): boolean {
-    const { probe, status = 0, foreign } = this.exchanges.at(-1) ?? {};
-    if (probe !== this.probe) return false;
-    return status === 401 || (status === 403 && foreign?.form !== "page");
+    const last = this.exchanges.at(-1);
+    return last !== undefined && last.probe === this.probe && asksForKey(last);
   }
 
   /** Whether nothing listens there. */

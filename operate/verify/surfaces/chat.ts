@@ -42,6 +42,7 @@ function read(body: JsonObject): Answer {
     reasoning: reasoningOf(message),
     calls: objectsIn(message.tool_calls).map(callOf),
     stop,
+    model: textOr(body.model),
     shape: `finish_reason ${stop}`,
     tokens: {
       prompt: tokenCount(usage.prompt_tokens),

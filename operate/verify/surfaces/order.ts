@@ -15,11 +15,13 @@ const DONE = "[DONE]";
 function inOrder(events: readonly ServerEvent[], judge: Judge): void {
   for (const [at, { event, data, raw }] of events.entries()) {
     if (raw === DONE) continue;
+    if (data === undefined && at === events.length - 1)
+      throw new Misfit(`the stream broke off in the middle of event ${at + 1}`);
     const why = data === undefined ? "is no JSON object" : (otherName(event, data) ?? judge(data));
     if (why === undefined) continue;
     const name = event ?? textOr(data?.type);
-    const shown = name === "" ? quote(raw) : name;
-    throw new Misfit(`event ${at + 1} of the stream, \`${shown}\`, ${why}`);
+    const shown = name === "" ? "" : `, \`${quote(name)}\`,`;
+    throw new Misfit(`event ${at + 1} of the stream${shown} ${why}`);
   }
 }
 

@@ -25,6 +25,8 @@ export interface Answer {
    * How it ended and what it consists of, for a person: `stop_reason max_tokens, blocks: thinking`.
    */
   readonly shape: string;
+  /** Name of the model that it is said to be of. */
+  readonly model?: string;
   /** Tokens that the server counted, 0 if it says nothing of them. */
   readonly tokens: { readonly prompt: number; readonly completion: number };
 }

@@ -7,8 +7,10 @@ import { START_GATE } from "../../../components/inference-server/startGate";
 import { fromFiles, type GivenFiles } from "../../../operate/doctor/read/fromFiles";
 import { RULES } from "../../../operate/rules/registry";
 import { type Diagnosis, reportsOf } from "../../../operate/rules/report";
+import { between } from "../../../operate/rules/subjects/between";
 import { identity } from "../../../operate/rules/subjects/identity";
 import { parsers } from "../../../operate/rules/subjects/parsers";
+import { senselessRules } from "../../../operate/rules/subjects/senseless";
 import { templateRules } from "../../../operate/rules/subjects/template";
 import { serving } from "../../../operate/servingCommand";
 import { probeNames } from "../../../operate/verify/run/catalog";
@@ -72,7 +74,7 @@ describe("each trouble in its own words", () => {
     const known = new Set(RULES.map(({ id }) => id));
     const tested = new Set(cases.flatMap(({ ids }) => ids.slice(0, 1)));
     // Those of probes are held against what was seen of real servers.
-    const ofServers = [identity, parsers, templateRules].flat();
+    const ofServers = [identity, between, parsers, templateRules, senselessRules].flat();
     const elsewhere = new Set(["prefix-cache-off", ...ofServers.map(({ id }) => id)]);
     expect([...known].filter((id) => !tested.has(id) && !elsewhere.has(id))).toEqual([]);
     expect([...tested].filter((id) => !known.has(id))).toEqual([]);

@@ -35,7 +35,7 @@ const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = 
   ],
   "a-key-nobody-gives-it": [
     "key-wanted",
-    `It was started with \`--api-key\` or VLLM_API_KEY, or there is a proxy in front of it. ${APPLY_STACK_FILE}`,
+    `It was started with a key (VLLM_API_KEY, or an argument), or there is a proxy in front of it. ${APPLY_STACK_FILE}`,
   ],
   "a-model-without-thinking-the-stack-file-says-it-thinks": [
     "no-thoughts",
