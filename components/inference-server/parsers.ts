@@ -102,6 +102,10 @@ export function parserInstead(
   return own?.also?.includes(parser) ? undefined : right;
 }
 
+/** The parser of the family that a model's name shows. */
+export const parserByName = (id: string, what: "tool" | "reasoning"): string | undefined =>
+  namedOf(id)?.[what];
+
 /** The family of a model's name, as far as its parsers go. */
 function namedOf(id: string): Omit<Family, "types"> | undefined {
   const name = id.slice(id.lastIndexOf("/") + 1).toLowerCase();

@@ -37,6 +37,9 @@ const HEAD = 2000;
 /** Paths whose answers are no JSON. */
 const ANY_FORM = ["/health", "/metrics"];
 
+/** Statuses of those that don't pass a request on; another's JSON under others may be anything. */
+const UNPASSED = [401, 403, 404, 405, 503];
+
 /** What vLLM's own web server says of an exception that nobody caught. */
 const UNCAUGHT = "Internal Server Error";
 
@@ -94,7 +97,7 @@ function formOfRefusal(path: string, answer: HttpAnswer): Form | undefined {
   const value = jsonIn(text);
   if (!isRecord(value)) return status === 500 && text.trim() === UNCAUGHT ? undefined : "text";
   const isTheirs = OTHERS_STATUS.test(String(status)) && !isUvicorn(answer);
-  return isTheirs || !isRefusal(value) ? "json" : undefined;
+  return isTheirs || (UNPASSED.includes(status) && !isRefusal(value)) ? "json" : undefined;
 }
 
 const isRefusal = (value: JsonObject): boolean =>

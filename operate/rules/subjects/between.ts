@@ -224,6 +224,7 @@ export const between: readonly OfServer[] = [
       const asked =
         running.models !== undefined || exchanges.some(({ path }) => path === "/v1/models");
       if (!asked || isVllm(running) || exchanges.some(asksForKey)) return undefined;
+      if (exchanges.some(({ noAnswer }) => noAnswer === "refused")) return undefined;
       if (exchanges.some((each) => BY_STATUS.some(({ is }) => is(each)))) return undefined;
       if (exchanges.every(({ noAnswer }) => noAnswer !== undefined)) return unanswering(seen);
       return {

@@ -1,4 +1,4 @@
-import { parserInstead } from "../../../components/inference-server";
+import { parserByName, parserInstead } from "../../../components/inference-server";
 import {
   CHAT_PATH,
   holdsCallAsText,
@@ -71,8 +71,13 @@ function otherParser(seen: ServerSeen, what: "tool" | "reasoning", refusal = "")
   const instead = parserInstead(declared.model, what, set);
   if (instead !== undefined)
     return `${toWrite(`${setting}: ${instead}`)}. It is the one of ${declared.model}'s family.`;
+  const declaredOne = alreadyDeclared(seen, option, `${setting}, which gives ${set}`);
+  const isRight =
+    !startedAsPlanned(seen, option) &&
+    (parserByName(declared.model, what) === set || (refusal !== "" && !isNamedIn(refusal, set)));
+  if (isRight || optionOtherwise(seen, option) !== undefined) return declaredOne;
   if (!startedAsPlanned(seen, option) && !isNamedIn(refusal, set))
-    return alreadyDeclared(seen, option, `${setting}, which gives ${set}`);
+    return `If the server runs with another parser than \`${set}\`, which ${setting} gives: \`serving up\`. If it runs with that one, set the parser of the family that the model really has.`;
   return `${setting} gives \`${set}\`, and that is what runs: set the parser of the family that the model really has, or \`auto\` with the right ${serverSetting(seen, "model.family")}.`;
 }
 

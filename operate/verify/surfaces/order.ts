@@ -56,49 +56,65 @@ const DELTAS: Readonly<Record<string, readonly string[]>> = {
   tool_use: ["input_json_delta"],
 };
 
+/** The block of a message that its events are in. */
+interface Blocks {
+  open?: { readonly index: unknown; readonly type: string };
+  /** Index of the next block. */
+  next: number;
+}
+
+/** Why an event doesn't belong into the block that is open. */
+function outOfBlock({ open }: Blocks, { index, delta }: JsonObject): string | undefined {
+  if (open === undefined) return `stands in no block (index ${String(index)})`;
+  if (index !== open.index)
+    return `has the index ${String(index)}, but block ${String(open.index)} is open`;
+  const type = textOr(objectOr(delta).type);
+  const fitting = DELTAS[open.type];
+  return delta === undefined || fitting === undefined || fitting.includes(type)
+    ? undefined
+    : `a \`${quote(type)}\`, stands in block ${String(index)}, which is of type ${open.type}`;
+}
+
+const tooEarly = ({ open }: Blocks): string | undefined =>
+  open === undefined ? undefined : `comes before block ${String(open.index)} has ended`;
+
+/** What each event of a message does to its blocks, and why it may not. */
+const IN_MESSAGE: Readonly<
+  Record<string, (blocks: Blocks, data: JsonObject) => string | undefined>
+> = {
+  message_start: () => undefined,
+  content_block_start: (blocks, { index, content_block }) => {
+    const why = tooEarly(blocks);
+    if (why !== undefined) return why;
+    if (index !== blocks.next) return `has the index ${String(index)} where ${blocks.next} is next`;
+    blocks.open = { index, type: textOr(objectOr(content_block).type) };
+    return undefined;
+  },
+  content_block_delta: outOfBlock,
+  content_block_stop: (blocks, { index }) => {
+    const why = outOfBlock(blocks, { index });
+    delete blocks.open;
+    blocks.next += 1;
+    return why;
+  },
+  message_delta: tooEarly,
+  message_stop: tooEarly,
+};
+
 /** Messages: blocks one after the other by their index, each delta in a block of its kind. */
 export function messagesOrder(events: readonly ServerEvent[]): void {
+  const blocks: Blocks = { next: 0 };
   let [started, stopped] = [false, false];
-  let open: { readonly index: unknown; readonly type: string } | undefined;
-  let next = 0;
-  const inBlock = ({ index, delta }: JsonObject): string | undefined => {
-    if (open === undefined) return `stands in no block (index ${String(index)})`;
-    if (index !== open.index)
-      return `has the index ${String(index)}, but block ${String(open.index)} is open`;
-    const type = textOr(objectOr(delta).type);
-    const fitting = DELTAS[open.type];
-    return delta === undefined || fitting === undefined || fitting.includes(type)
-      ? undefined
-      : `a \`${quote(type)}\`, stands in block ${String(index)}, which is of type ${open.type}`;
-  };
-  const judges: Readonly<Record<string, Judge>> = {
-    message_start: () => (started ? "comes twice" : undefined),
-    content_block_start: ({ index, content_block }) => {
-      if (open !== undefined) return `comes before block ${String(open.index)} has ended`;
-      if (index !== next) return `has the index ${String(index)} where ${next} is next`;
-      open = { index, type: textOr(objectOr(content_block).type) };
-      return undefined;
-    },
-    content_block_delta: inBlock,
-    content_block_stop: (data) => {
-      const why = inBlock({ index: data.index });
-      [open, next] = [undefined, next + 1];
-      return why;
-    },
-    message_delta: () =>
-      open === undefined ? undefined : `comes before block ${String(open.index)} has ended`,
-    message_stop: () => undefined,
-  };
   inOrder(events, (data) => {
     const type = textOr(data.type);
-    const judge = judges[type];
+    const judge = IN_MESSAGE[type];
     if (judge === undefined) return undefined;
-    if (!started && type !== "message_start") return "comes before message_start";
+    if (started === (type === "message_start"))
+      return started ? "comes twice" : "comes before message_start";
     if (stopped) return "comes behind message_stop";
-    const why = judge(data);
     started = true;
     stopped = type === "message_stop";
-    return why;
+    return judge(blocks, data);
   });
 }
 

@@ -124,7 +124,9 @@ describe("answers without sense", () => {
       ],
       [],
     ]);
-    expect(all.causes[0]?.advice).toContain(`${B}.reasoningParser, which gives qwen3`);
+    expect(all.causes[0]?.advice).toContain(
+      `than \`qwen3\`, which ${B}.reasoningParser gives: \`serving up\``,
+    );
   });
 
   it("come from another model than those that are served", async () => {

@@ -333,7 +333,7 @@ describe("a call that a parser swallowed", () => {
       detail:
         "tool_calls is empty, and no text: the tool parser swallowed the call (finish_reason stop)",
       fix: expect.stringContaining(
-        "reads none of them. The stack file already has it (machines.dgx.inferenceServers.b.tools.parser, which gives qwen3_coder)",
+        "reads none of them. If the server runs with another parser than `qwen3_coder`, which machines.dgx.inferenceServers.b.tools.parser gives: `serving up`.",
       ),
     });
   });
