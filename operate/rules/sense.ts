@@ -1,6 +1,9 @@
 /** Shortest text that is judged: a word that is asked for may be of few letters, or of one. */
 const SHORTEST = 16;
 
+/** Characters that are judged: what makes no sense doesn't begin to later. */
+const LONGEST = 2000;
+
 /** Longest fragment that is looked for, in characters. */
 const LONGEST_FRAGMENT = 24;
 
@@ -40,7 +43,7 @@ const WORD =
  * may go round in words: that is a model that doesn't end.
  */
 export function nonsenseIn(text: string, isCut = false): string | undefined {
-  const plain = text.trim();
+  const plain = text.trim().slice(0, LONGEST);
   const characters = [...plain];
   if (characters.length < SHORTEST) return undefined;
   const repeated = repeatedIn(characters);
