@@ -52,6 +52,14 @@ const THOUGHTLESS = (text: string) =>
 const NO_TOOLS = (text: string) =>
   text.replace(/\{%- if tools %\}[\s\S]*?\{% elif (messages\[0\])/, "{%- if $1");
 
+/** Neither the system prompt nor what a tool brought. */
+const WITHOUT_PARTS = (text: string) =>
+  text
+    .replace(/\{% if messages\[0\]\.role == 'system' %\}[\s\S]*?\{% endif %\}(?=<tools>)/, "")
+    .replace(/\{% elif messages\[0\]\.role == 'system' %\}[\s\S]*?(?=\{% endif %\})/, "")
+    .replace("for message in messages %}", "for message in messages if message.role != 'system' %}")
+    .replace("{{ text(message.content) }}\n</tool_response>", "</tool_response>");
+
 const PARSER = /tools\.parser/;
 /** What was said of a server without being its cause. */
 const OTHERS =
@@ -140,6 +148,39 @@ export const BROKEN_SERVERS: readonly BrokenServer[] = [
     title: "the reasoning parser of another family",
     args: ["--reasoning-parser", "granite"],
     cases: [{ title: "the stack file has the family's", first: /reasoning/, never: PARSER }],
+  },
+  {
+    title: "a reasoning parser that takes whole answers",
+    args: ["--reasoning-parser", "deepseek_r1"],
+    cases: [
+      {
+        title: "the stack file has the family's",
+        first: /reasoning parser takes every answer/,
+        never: /ignores|truncation|tools\.parser/,
+      },
+    ],
+  },
+  {
+    title: "a tool parser whose tokens the model lacks",
+    args: ["--tool-call-parser", "llama3_json"],
+    cases: [
+      {
+        title: "nothing is answered",
+        first: /tool parser that runs/,
+        never: /Correct the template/,
+      },
+    ],
+  },
+  {
+    title: "a template without some parts",
+    template: WITHOUT_PARTS,
+    cases: [
+      {
+        title: "they don't reach the model",
+        first: /leaves out the system prompt and a tool's result/,
+        never: /tools\.parser|truncation/,
+      },
+    ],
   },
   {
     title: "no tool choice",
