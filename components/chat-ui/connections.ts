@@ -73,6 +73,26 @@ export function withKeys(variables: Readonly<Record<string, string>>) {
   };
 }
 
+/** Setting of a chat UI that writes no titles, tags and follow-ups. */
+const NO_TASKS = "none";
+
+/**
+ * Who writes titles and tags: the model that the stack file names, or nobody. Open WebUI takes the
+ * first variable for chats with a model of Ollama's, and the other for all others.
+ */
+export const chosenTaskModel = (name: string): Record<string, string> =>
+  name === NO_TASKS
+    ? {
+        ENABLE_FOLLOW_UP_GENERATION: "False",
+        ENABLE_TAGS_GENERATION: "False",
+        ENABLE_TITLE_GENERATION: "False",
+      }
+    : { TASK_MODEL: name, TASK_MODEL_EXTERNAL: name };
+
+/** Whether a server of the chat UI answers to the model that is to write titles. */
+export const hasTaskModel = (name: string, servers: readonly Upstream[]): boolean =>
+  name === NO_TASKS || servers.some((server) => everyName(server).includes(name));
+
 /**
  * Who writes titles and tags: a model that always runs. Else each would start the server of the
  * chat again, or stop it for another.

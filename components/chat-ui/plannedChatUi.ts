@@ -1,9 +1,10 @@
 import { defined } from "../../faults/defined";
+import { listOf } from "../../faults/quoting";
 import { isLoopback } from "../../machines/address";
 import { inNameOrder, type PlannedContainer } from "../planned/container";
 import type { SecretFile } from "../planned/file";
 import { isPooling, type ModelKind } from "../planned/modelKind";
-import type { Upstream } from "../planned/reach";
+import { everyName, type Upstream } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { chatUiSchema } from "../planned/schema/services";
 import {
@@ -18,8 +19,10 @@ import {
 import type { PlannedService, ServiceContext } from "../service/service";
 import { INTEGRATED, type SimpleServerSettings } from "../simple-server/settings";
 import {
+  chosenTaskModel,
   connections,
   documentSearch,
+  hasTaskModel,
   onDemandModels,
   type SearchServers,
   taskModel,
@@ -80,11 +83,15 @@ export function plannedChatUi(
   const administrator = administratorFiles(settings, target, resource);
   const asked = [...servers, ...Object.values(search)];
   const onDemand = askingOnDemand(asked, target);
+  const tasks =
+    settings.taskModel === undefined
+      ? onDemand && taskModel(servers)
+      : chosenTaskModel(settings.taskModel);
   const { plain, fromFiles } = withKeys({ ...connections(servers), ...documentSearch(search) });
   const env = inNameOrder({
     ...BEHAVIOUR,
     ...plain,
-    ...(onDemand === undefined ? {} : taskModel(servers)),
+    ...tasks,
     ...onDemandModels(servers, target.servers),
     ...(modelsVolume === null ? {} : OLLAMA_INSIDE),
   });
@@ -106,7 +113,12 @@ export function plannedChatUi(
     ],
     reach: { key: "chat-ui", name: container.name, address, port, path: "" },
     memory: [serviceMemory("chat UI", { key: "chatUi", memoryGiB: settings.memoryGiB }, MEMORY)],
-    warnings: warnings(container, { address, administrator, servers }),
+    warnings: warnings(container, {
+      address,
+      administrator,
+      servers,
+      ...defined({ taskModel: settings.taskModel }),
+    }),
   };
 }
 
@@ -116,7 +128,11 @@ function warnings(
     address,
     administrator,
     servers,
-  }: Pick<ChatUiPlan, "address" | "administrator"> & { readonly servers: readonly Upstream[] },
+    taskModel: named,
+  }: Pick<ChatUiPlan, "address" | "administrator"> & {
+    readonly servers: readonly Upstream[];
+    readonly taskModel?: string;
+  },
 ): [code: string, message: string][] {
   const found: [string, string][] = [];
   if (administrator.length === 0 && !isLoopback(address))
@@ -124,11 +140,17 @@ function warnings(
       "first-sign-up",
       `${name} can be reached from the network, and the first person to sign up becomes its administrator: name one (\`chatUi.administrator\`), or sign up as soon as it runs.`,
     ]);
-  const onRequest = servers.filter(({ onDemand }) => onDemand).map(({ key }) => key);
-  if (onRequest.length > 0 && Object.keys(taskModel(servers)).length === 0)
+  if (named !== undefined && !hasTaskModel(named, servers))
     found.push([
       "task-model",
-      `${name} has no chat model that always runs, so each chat's own model also writes its title and tags: this may start ${onRequest.join(" or ")} and stop another server. Connect a small chat model that always runs, or switch off titles, tags and follow-ups in its administration.`,
+      `${name} has no model \`${named}\` (\`chatUi.taskModel\`), so each chat's own model writes its title and tags. Its servers answer to ${listOf(servers.flatMap(everyName))}.`,
+    ]);
+  const onRequest = servers.filter(({ onDemand }) => onDemand).map(({ key }) => key);
+  const isOpen = named === undefined && Object.keys(taskModel(servers)).length === 0;
+  if (onRequest.length > 0 && isOpen)
+    found.push([
+      "task-model",
+      `${name} has no chat model that always runs, so each chat's own model also writes its title and tags: this may start ${onRequest.join(" or ")} and stop another server. Connect a small chat model that always runs, or write \`chatUi.taskModel: none\` for no titles, tags and follow-ups.`,
     ]);
   return found;
 }

@@ -5,6 +5,7 @@ import {
   gibibytes,
   listenAddress,
   port,
+  servedName,
   serverReference,
   usual,
   variableName,
@@ -25,6 +26,11 @@ export const chatUiSettings = strictObject({
   ),
   rerankServer: optional(serverReference()).describe(
     "Server that ranks the results of the document search (`model.kind: rerank`). Default: the only one of that kind.",
+  ),
+  taskModel: optional(
+    servedName().describe(
+      "Model that writes the titles, tags and follow-up questions of chats: a name that one of its servers answers to, or `none` for no titles, tags and follow-ups. Default: each chat's own model, or beside servers on request one that always runs. A model that thinks thinks for each of them, too.",
+    ),
   ),
   administrator: optional(
     strictObject({

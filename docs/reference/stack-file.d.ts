@@ -361,6 +361,8 @@ export interface MachineSettings {
     readonly embeddingServer?: string;
     /** Server that ranks the results of the document search (`model.kind: rerank`). Default: the only one of that kind. */
     readonly rerankServer?: string;
+    /** Model that writes the titles, tags and follow-up questions of chats: a name that one of its servers answers to, or `none` for no titles, tags and follow-ups. Default: each chat's own model, or beside servers on request one that always runs. A model that thinks thinks for each of them, too. */
+    readonly taskModel?: string;
     /** The first account, an administrator, made at the first start from variables of your shell; their values are passed as files of mode 0600. Without it, the first person to sign up is the administrator. If the data already has accounts, nothing changes. */
     readonly administrator?: {
       /** NAME of the variable of your shell that holds the address to log in with. */

@@ -177,6 +177,7 @@ const containerText = (machine: MachinePlan, container: PlannedContainer) => [
   heading(`Container ${container.name}`),
   ...rankText(machine, container),
   ...gateText(machine, container),
+  ...titlesText(machine, container),
   indented(dockerRun(ungated(container))),
 ];
 
@@ -227,6 +228,25 @@ function gateText(machine: MachinePlan, container: PlannedContainer): string[] {
   return [
     `    starts behind a gate: waits until MemAvailable covers what it takes${beside}${together}`,
   ];
+}
+
+/** Who writes the titles of chats, where that is chosen, or where every model thinks for them, too. */
+function titlesText(
+  { chatUi, inferenceServers }: MachinePlan,
+  { role, env }: PlannedContainer,
+): string[] {
+  if (role !== "chat-ui" || chatUi === null) return [];
+  if (env.ENABLE_TITLE_GENERATION === "False") return ["    writes no titles, tags and follow-ups"];
+  const { TASK_MODEL_EXTERNAL: named } = env;
+  if (named !== undefined) return [`    titles, tags and follow-ups are by ${named}`];
+  const thinks = (key: string) =>
+    inferenceServers.some((server) => server.key === key && server.model.thinking);
+  return chatUi.servers.length > 0 && chatUi.servers.every(thinks)
+    ? [
+        "    titles, tags and follow-ups: each chat's own model thinks for them, too; `chatUi.taskModel` names",
+        "    another model, or leaves them out (`none`)",
+      ]
+    : [];
 }
 
 const ungated = (container: PlannedContainer): PlannedContainer =>

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { connections } from "../../components/chat-ui/connections";
+import { plan } from "../../components/plan/plan";
 import type { Upstream } from "../../components/planned/reach";
-import { CHAT_UI, planned } from "../fixtures/services";
+import { stack } from "../fixtures/machine";
+import { CHAT_UI, HOME, planned } from "../fixtures/services";
 
 const containerOf = (
   chatUi: Record<string, unknown> = {},
@@ -172,5 +174,45 @@ describe("connections", () => {
 
   it("switch off what is not connected, so that no default reaches elsewhere", () => {
     expect(connections([])).toEqual({ ENABLE_OLLAMA_API: "False", ENABLE_OPENAI_API: "False" });
+  });
+});
+
+describe("who writes titles and tags", () => {
+  const tasks = (chatUi: Record<string, unknown>) =>
+    Object.fromEntries(
+      Object.entries(containerOf(chatUi).env).filter(([name]) =>
+        /TASK_MODEL|GENERATION/.test(name),
+      ),
+    );
+  const said = (chatUi: Record<string, unknown>) =>
+    plan(stack({ chatUi: { ...CHAT_UI, ...chatUi } }, {}), { home: HOME }).warnings.filter(
+      ({ code }) => code === "task-model",
+    );
+
+  it("is left to the chat UI unless the stack file says it, so nothing changes for a stack in use", () => {
+    expect(tasks({})).toEqual({});
+  });
+
+  it("is the model that the stack file names, for chats with any other", () => {
+    const [name = ""] = Object.values(planned({ chatUi: CHAT_UI }).inferenceServers).map(
+      ({ servedModelName }) => servedModelName,
+    );
+    expect(tasks({ taskModel: name })).toEqual({ TASK_MODEL: name, TASK_MODEL_EXTERNAL: name });
+    expect(said({ taskModel: name })).toEqual([]);
+  });
+
+  it("is nobody, where the stack file says so", () => {
+    expect(tasks({ taskModel: "none" })).toEqual({
+      ENABLE_FOLLOW_UP_GENERATION: "False",
+      ENABLE_TAGS_GENERATION: "False",
+      ENABLE_TITLE_GENERATION: "False",
+    });
+    expect(said({ taskModel: "none" })).toEqual([]);
+  });
+
+  it("is warned of, where no server answers to that name", () => {
+    expect(said({ taskModel: "small" }).map(({ message }) => message)).toEqual([
+      expect.stringContaining("has no model `small` (`chatUi.taskModel`)"),
+    ]);
   });
 });

@@ -158,7 +158,7 @@ describe("warnings", () => {
     expect(said()).not.toContain("task-model");
     expect(plannedOnDemand(onlyOnRequest).warnings).toContainEqual([
       "task-model",
-      "open-webui-8080 has no chat model that always runs, so each chat's own model also writes its title and tags: this may start c and stop another server. Connect a small chat model that always runs, or switch off titles, tags and follow-ups in its administration.",
+      "open-webui-8080 has no chat model that always runs, so each chat's own model also writes its title and tags: this may start c and stop another server. Connect a small chat model that always runs, or write `chatUi.taskModel: none` for no titles, tags and follow-ups.",
     ]);
   });
 
