@@ -4,6 +4,7 @@ import type { Recipe } from "../../components/catalogue";
 import { Failed } from "../../faults/fault";
 import { jsonIn } from "../../faults/json";
 import { conditionsOf } from "../models/speeds";
+import { type GpuState, gpuText } from "../sees/gpu";
 import type { BenchRun } from "./runs";
 
 /** What vLLM's client saves, as far as it is read here. */
@@ -24,7 +25,6 @@ const LEAST_STEP_MS = 0.1;
 
 type Counters = Readonly<Record<"queries" | "hits", number>>;
 
-/** One run's figures: lengths in tokens, times in seconds, rates in tokens a second. */
 /** What one run of vLLM's client measured: medians, in seconds and tokens per second. */
 export interface BenchFigures {
   readonly title: string;
@@ -41,7 +41,13 @@ export interface BenchFigures {
   readonly reuse: number | null;
   /** Whether clients had prompts read meanwhile; the run's own differ a little in length. */
   readonly disturbed: boolean;
+  /** The GPU where it was slowest meanwhile; absent where nothing tells. */
+  readonly gpu?: GpuState;
 }
+
+/** What held the GPU back in any of the runs: then these speeds aren't the machine's. */
+export const slowedIn = (runs: readonly BenchFigures[]): string | undefined =>
+  runs.map(({ gpu }) => gpu?.slowedBy).find((each) => each != null) ?? undefined;
 
 /**
  * Reads a run's figures. Throws `Failed` where a request failed, or the file isn't of the known
@@ -100,5 +106,6 @@ export function benchText(runs: readonly BenchFigures[], speeds: Recipe["speeds"
     "",
     `prefill ${cold?.prefill} tokens/s for a cold prompt; published: ${published("prefill")}`,
     `decode ${one?.decode} tokens/s for one agent; published: ${published("decode")}`,
+    ...runs.flatMap(({ title, gpu }) => (gpu === undefined ? [] : [`${title}: ${gpuText(gpu)}`])),
   ];
 }

@@ -10,8 +10,9 @@ import { readRecipe } from "../../components/catalogue";
 import type { InferenceServerPlan } from "../../components/inference-server";
 import type { MachinePlan } from "../../components/plan";
 import { isPooling } from "../../components/planned";
+import { defined } from "../../faults/defined";
 import { docker, dockerCommand } from "../../machines/docker/docker";
-import { type BenchFigures, benchText, figuresOf } from "../bench/figures";
+import { type BenchFigures, benchText, figuresOf, slowedIn } from "../bench/figures";
 import {
   type BenchRun,
   type BenchShape,
@@ -21,6 +22,7 @@ import {
   shapeFor,
 } from "../bench/runs";
 import { Api } from "../sees/api";
+import { whileWatched } from "../sees/gpu";
 import { hostOf } from "../sees/host";
 import { cacheCounters } from "../sees/metrics";
 import { hasOnDemand, llamaSwapOf } from "../sees/onDemand/onDemand";
@@ -125,11 +127,17 @@ async function benchOutcome(options: BenchOptions, key?: string): Promise<Outcom
     text.push(
       "Clients used the server meanwhile, so nothing is recorded: without them it is faster.",
     );
+  const slowed = slowedIn(runs);
+  if (slowed !== undefined)
+    text.push(
+      `The GPU was held back by ${slowed}, so nothing is recorded: these aren't the speeds of the machine (serving doctor).`,
+    );
   const [{ prefill = 0 } = {}, { decode = null } = {}] = runs;
   if (decode === null)
     text.push("Answers came in one piece, so nothing is recorded: ask for longer ones (--answer).");
   const result = { machine: machine.name, server: server.key, shape, runs, published };
-  if (options.record === undefined || disturbed || decode === null)
+  const isUsual = !disturbed && slowed === undefined;
+  if (options.record === undefined || !isUsual || decode === null)
     return { result, text: text.join("\n") };
   const path = ["machines", machine.name, "inferenceServers", server.key, "measuredSpeeds"];
   const at = new Date().toISOString().slice(0, 10);
@@ -242,8 +250,10 @@ async function measure(
     for (const run of runsOf(shape)) {
       const first = await counters();
       say(`Run ${figures.length + 1} of ${shape.agents + 1}: ${run.title}`);
-      const result = await resultOf(run, server, machine, interrupt);
-      figures.push(figuresOf(run, result, first, await counters()));
+      const { result, gpu } = await whileWatched(hostOf(machine.dockerHost), () =>
+        resultOf(run, server, machine, interrupt),
+      );
+      figures.push({ ...figuresOf(run, result, first, await counters()), ...defined({ gpu }) });
     }
   } finally {
     tunnel.close();

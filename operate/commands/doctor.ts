@@ -22,6 +22,7 @@ import { ownOf } from "../engine/ownOf";
 import { firstGroup, type Picture, type Stack } from "../rules/picture";
 import { reportsOf } from "../rules/report";
 import { doctorText } from "../rules/reportText";
+import { gpuText } from "../sees/gpu";
 import type { LogReading } from "../sees/log/scanLog";
 import { STARTED_MODEL, STARTED_WITH } from "../sees/log/sign";
 import { nothingApplied } from "../stack/nothingApplied";
@@ -251,6 +252,7 @@ function lookedAt({
   containers,
   sockets,
   stack,
+  gpu,
   probes = [],
   staleProbes,
 }: Picture): string[] {
@@ -266,6 +268,7 @@ function lookedAt({
       : [`serving verify (not used: its ${staleProbes} results are older than what runs now)`]),
     ...(containers === undefined ? [] : [`${containers.length} containers`]),
     ...(meminfo === undefined ? [] : ["meminfo"]),
+    ...(gpu === undefined ? [] : [gpuText(gpu)]),
     ...(sockets === undefined ? [] : ["listening sockets"]),
     ...(stack === undefined ? [] : [stack.file]),
   ];

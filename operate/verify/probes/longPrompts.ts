@@ -4,6 +4,7 @@ import { isCutOff } from "../../rules/answers";
 import { toWrite } from "../../rules/rule";
 import { quote } from "../../sees/answer";
 import type { Api } from "../../sees/api";
+import { gpuText, whileWatched } from "../../sees/gpu";
 import { cacheCounters } from "../../sees/metrics";
 import { fail, pass, type Verdict } from "../probe";
 import { CHAT } from "../surfaces/chat";
@@ -192,7 +193,9 @@ async function findCodes(target: ServerTarget, words: number, leastTokens = 0): 
   const told = [`The first code is ${first}.`, longText(words), `The last code is ${last}.`];
   const turns = [...told, "Repeat the first code and the last code, nothing else."].join("\n");
   const started = performance.now();
-  const answer = await answerOf(target, CHAT, { turns });
+  const { result: answer, gpu } = await whileWatched(target.host, () =>
+    answerOf(target, CHAT, { turns }),
+  );
   const { text, stop, tokens } = answer;
   const { prompt } = tokens;
   const seconds = (performance.now() - started) / 1000;
@@ -206,7 +209,9 @@ async function findCodes(target: ServerTarget, words: number, leastTokens = 0): 
   if (isCutOff(stop)) return cutOff(answer);
   const lost = [first, last].filter((code) => !text.includes(code));
   if (lost.length === 0)
-    return pass(`both codes found in ${prompt} tokens, ${seconds.toFixed(1)} s`);
+    return pass(
+      `both codes found in ${prompt} tokens, ${seconds.toFixed(1)} s${gpu === undefined ? "" : ` (${gpuText(gpu)})`}`,
+    );
   const where =
     lost.length === 2 ? "at both ends" : lost[0] === first ? "at the beginning" : "at the far end";
   return fail(

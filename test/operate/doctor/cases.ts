@@ -457,22 +457,31 @@ export const cases: readonly MatrixCase[] = [
     more: { dockerProblem: "docker ps failed: permission denied" },
   },
   {
-    ...own("gpu-slowed", "96 % busy, 870 MHz", { cause: "a state of low power", change: "plug" }),
+    ...own("gpu-slowed", "96 % busy, 870 of 3003 MHz", {
+      cause: "a state of low power",
+      change: "plug",
+    }),
     files: {},
-    more: defined({ gpu: gpuIn("96, 870, 62, 31.4, Not Active, Not Active, Not Active") }),
+    more: defined({
+      gpu: gpuIn("96, 870, 3003, 62, 31.4, Not Active, Not Active, Not Active, Not Active"),
+    }),
   },
   {
     ...own("gpu-slowed", "92 °C", { cause: "heat (the driver's limit)", change: "-lgc" }),
     name: "gpu-slowed, by heat",
     files: {},
-    more: defined({ gpu: gpuIn("96, 1800, 92, 31.4, Not Active, Active, Not Active") }),
+    more: defined({
+      gpu: gpuIn("96, 1800, 3003, 92, 31.4, Not Active, Not Active, Active, Not Active"),
+    }),
   },
   {
     name: "a GPU that nothing holds back",
     files: {},
     ids: [],
     evidence: "",
-    more: defined({ gpu: gpuIn("96, 2405, 71, 58.2, Not Active, Not Active, Not Active") }),
+    more: defined({
+      gpu: gpuIn("96, 2405, 3003, 71, 58.2, Not Active, Not Active, Not Active, Not Active"),
+    }),
   },
   {
     ...own("other-stack", "containers: open-webui-8080; network: local-serving", {
