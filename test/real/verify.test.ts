@@ -23,6 +23,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   completions: "its model is a chat model, asked by chat completions",
   // The smallest model has no tensor, so it can be neither loaded nor asked.
   "ollama-memory": "no model is loaded: send one a request, then run this again",
+  "ollama-context": "no model is loaded: send one a request, then run this again",
   "ollama-chat-tools": LOADS,
   "ollama-messages-tools": LOADS,
   "ollama-responses-tools": LOADS,

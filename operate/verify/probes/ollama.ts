@@ -1,5 +1,5 @@
 import { lowestAllowed, whyRefused } from "../../../components/supply";
-import { objectsIn, textOr } from "../../../faults/json";
+import { type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { isHere } from "../../../machines/address";
 import { BYTES_PER_GIB } from "../../../units/memory";
 import { quote, quotedList } from "../../sees/answer";
@@ -20,6 +20,41 @@ const modelsOf = async (api: Api) =>
 /** Whether a declared name is this model's; Ollama adds the tag `latest`. */
 const isNamed = (declared: string) => (name: string) =>
   name === declared || name === `${declared}:latest`;
+
+const NONE_LOADED = "no model is loaded: send one a request, then run this again";
+
+/** The longest context that a model has by itself, as `ollama show` prints it; 0 if it says none. */
+async function ownContext(api: Api, model: string): Promise<number> {
+  const shown = await api.json("/api/show", { model }).catch(() => ({ model_info: {} }));
+  const info = Object.entries(objectOr(shown.model_info));
+  const lengths = info.flatMap(([key, value]) =>
+    key.endsWith(".context_length") && typeof value === "number" ? [value] : [],
+  );
+  return Math.max(0, ...lengths);
+}
+
+/** How a loaded model differs from what is declared, and what mends that. */
+async function loadedOtherwise(
+  api: Api,
+  { name, context_length: context, size, size_vram: vram }: JsonObject,
+  declared: number,
+): Promise<{ readonly fault: string; readonly fix: "context" | "place" }[]> {
+  const model = quote(textOr(name));
+  const faults: { fault: string; fix: "context" | "place" }[] = [];
+  const own = typeof context === "number" ? await ownContext(api, textOr(name)) : 0;
+  const wanted = own > 0 ? Math.min(own, declared) : declared;
+  if (typeof context === "number" && context !== wanted)
+    faults.push({
+      fault: `${model} has a context of ${context} tokens, and ${declared} are declared`,
+      fix: "context",
+    });
+  if (typeof size === "number" && typeof vram === "number" && vram < size)
+    faults.push({
+      fault: `${Math.round((1 - vram / size) * 100)} % of ${model} is on the processor, which is slow`,
+      fix: "place",
+    });
+  return faults;
+}
 
 /** Whether an Ollama has a model; asking loads nothing. */
 export const ollamaHas = async (api: Api, model: string) =>
@@ -101,8 +136,7 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
           ? [{ name: textOr(name), gib: Math.round((size / BYTES_PER_GIB) * 100) / 100 }]
           : [],
       );
-      if (loaded.length === 0)
-        return skip("no model is loaded: send one a request, then run this again");
+      if (loaded.length === 0) return skip(NONE_LOADED);
       const seen = loaded.map(({ name, gib }) => `${quote(name)} ${gib.toFixed(2)} GiB`).join(", ");
       const other = loaded
         .flatMap(({ name, gib }) => {
@@ -122,6 +156,31 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
       if (above.length === 0) return pass(seen, other.length === 0 ? "" : record);
       const counts = above.map(({ model, counted }) => `${model} with ${counted} GiB`).join(", ");
       return fail(`${seen}; the memory ledger counts ${counts}`, record);
+    },
+  },
+  {
+    name: "ollama-context",
+    about: "GET /api/ps: loaded models have the declared context, on the GPU",
+    fix: () => `See \`${SETTING}.contextLength\`.`,
+    run: async ({ api, plan: { environment, unit } }) => {
+      const declared = Number(environment.OLLAMA_CONTEXT_LENGTH);
+      const loaded = objectsIn((await api.json("/api/ps")).models);
+      if (loaded.length === 0) return skip(NONE_LOADED);
+      const found = await Promise.all(loaded.map((each) => loadedOtherwise(api, each, declared)));
+      const faults = found.flat();
+      const seen = loaded
+        .map(({ name, context_length: context }) =>
+          typeof context === "number" ? `${quote(textOr(name))} ${context} tokens` : "",
+        )
+        .filter((each) => each !== "");
+      if (faults.length === 0)
+        return pass(seen.join(", ") || "this Ollama doesn't say the context");
+      const fixes = {
+        context: `The drop-in isn't in effect (\`systemctl cat ${unit}\` shows which file sets OLLAMA_CONTEXT_LENGTH last), or a client asks with its own \`num_ctx\`. To keep what runs, write it as \`${SETTING}.contextLength\`.`,
+        place: `Write a smaller \`${SETTING}.contextLength\`, take a smaller model, or free memory before it is loaded. If no model is on the GPU, the first lines of Ollama's log say why: serving doctor.`,
+      };
+      const fix = [...new Set(faults.map((each) => fixes[each.fix]))].join(" ");
+      return fail(faults.map(({ fault }) => fault).join("; "), fix);
     },
   },
 ];

@@ -499,6 +499,7 @@ describe("the simple server", () => {
       "ollama-listen",
       "ollama-directory",
       "ollama-memory",
+      "ollama-context",
     ];
     const models = disk({ "/usr/share/ollama/.ollama/models": { mode: "0755", text: undefined } });
     return run(plan, { only }, emptyHost({ ...models, ...host }));
@@ -506,7 +507,16 @@ describe("the simple server", () => {
   const WELL = {
     "/api/version": { version: "0.34.4" },
     "/api/tags": { models: [{ name: "qwen3:8b" }] },
-    "/api/ps": { models: [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }] },
+    "/api/ps": {
+      models: [
+        {
+          name: "qwen3:8b",
+          size: 9.6 * 2 ** 30,
+          size_vram: 9.6 * 2 ** 30,
+          context_length: 32_768,
+        },
+      ],
+    },
   };
 
   it("is well", async () => {
@@ -517,6 +527,7 @@ describe("the simple server", () => {
       "ollama-listen pass: only on 127.0.0.1",
       "ollama-directory pass: /usr/share/ollama/.ollama/models",
       "ollama-memory pass: qwen3:8b 9.60 GiB",
+      "ollama-context pass: qwen3:8b 32768 tokens",
     ]);
   });
 
@@ -544,6 +555,32 @@ describe("the simple server", () => {
       "ollama-memory",
     );
     expect([result.status, result.fix]).toEqual([status, fix]);
+  });
+
+  it.each<[string, object, object, string, string]>([
+    ["of an Ollama that doesn't say it", {}, {}, "pass", "this Ollama doesn't say the context"],
+    ["shorter than declared", { context_length: 4096 }, {}, "fail", "4096 tokens, and 32768 are"],
+    ["longer than declared", { context_length: 262_144 }, {}, "fail", "a context of 262144"],
+    [
+      "as long as the model's own",
+      { context_length: 8192 },
+      { model_info: { "qwen3.context_length": 8192 } },
+      "pass",
+      "qwen3:8b 8192 tokens",
+    ],
+    [
+      "partly on the processor",
+      { size_vram: 2.4 * 2 ** 30, context_length: 32_768 },
+      {},
+      "fail",
+      "75 % of qwen3:8b is on the processor",
+    ],
+  ])("a loaded model's context: %s", async (_, overlay, shown, status, detail) => {
+    const models = [{ name: "qwen3:8b", size: 9.6 * 2 ** 30, ...overlay }];
+    const answers = { ...WELL, "/api/ps": { models }, "/api/show": shown };
+    const result = resultOf(await ollama(answers), "ollama-context");
+    expect(result.status).toBe(status);
+    expect(result.detail).toContain(detail);
   });
 
   const ON_LAN = { lanAddresses: async () => ["127.0.0.2"] };

@@ -200,7 +200,7 @@ describe("the names of the probes", () => {
         "on-demand-models",
         "bridge-health bridge-key bridge-models bridge-messages bridge-routing bridge-tools bridge-tools-stream",
         "bridge-system bridge-prefix-reuse bridge-unknown-tier bridge-tiers chat-ui-health chat-ui-models",
-        "ollama-version ollama-models ollama-listen ollama-directory ollama-memory",
+        "ollama-version ollama-models ollama-listen ollama-directory ollama-memory ollama-context",
         "ollama-chat-tools ollama-messages-tools ollama-responses-tools service-answers",
         "harness-profile harness-judge harness-embedding harness-healthcheck harness-chat harness-model",
         "instance-a-start instance-a-models instance-a-tools",
