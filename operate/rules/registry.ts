@@ -5,6 +5,7 @@ import { valueAt, valueBy } from "../../faults/schemaFaults";
 import { readYamlFile } from "../../faults/yamlDocument";
 import { gateLine } from "../sees/gateLines";
 import { sign } from "../sees/log/sign";
+import { isOfVllm, isOneTry } from "./oneTry";
 import { firstGroup } from "./picture";
 import {
   aboutRule,
@@ -30,6 +31,7 @@ import { killings } from "./subjects/killed";
 import { memory } from "./subjects/memory";
 import { model } from "./subjects/model";
 import { network } from "./subjects/network";
+import { ollama } from "./subjects/ollama";
 import { onDemandRules } from "./subjects/onDemand";
 import { parsers } from "./subjects/parsers";
 import { ranks } from "./subjects/ranks";
@@ -67,6 +69,11 @@ const line = words.extend({
   /** A start failed: that is over once a later one succeeded. */
   failsStart: z.literal(true).optional(),
   /**
+   * A client says that a request failed. In the log of the bridge or of Ollama one or two are no
+   * trouble, and in a client's own none that was asked again.
+   */
+  byClient: z.literal(true).optional(),
+  /**
    * Words beside those: of the first case whose name in `where` has a value here, or that has no
    * `where`.
    */
@@ -98,6 +105,7 @@ const coded: readonly (WeighingRule | Row | OfServer)[] = [
   ...bridgeRules,
   ...client,
   ...network,
+  ...ollama,
   ...onDemandRules,
   ...identity,
   ...between,
@@ -120,11 +128,15 @@ export const RULES = known.map((about) => {
   return { ...about, explain };
 });
 
-function rowOf(id: string, { texts, pattern, gate, failsStart, cases, ...shared }: Line): Row {
+function rowOf(
+  id: string,
+  { texts, pattern, gate, failsStart, byClient, cases, ...shared }: Line,
+): Row {
   const shown = pattern === undefined ? undefined : gate ? gateLine(pattern) : new RegExp(pattern);
   return {
     id,
     when: failsStart ? sign(texts, shown, { when: "start", notWarned: true }) : sign(texts, shown),
+    unless: (told) => byClient === true && (isOneTry(told) || isOfVllm(told.hit.log)),
     say(told) {
       const valueNamed = (name: string) => valueAt(namesOf(told), name.split("."));
       const filled = (text: string) =>

@@ -111,8 +111,9 @@ export const bridgeRules: readonly (WeighingRule | Row | OfServer)[] = [
         "System message must be at the beginning",
         "system message must be at the beginning",
         "'user' or 'assistant'",
+        "unknown variant",
       ],
-      /[Ss]ystem message must be at the beginning|role.{0,160}Input should be 'user' or 'assistant'|Input should be 'user' or 'assistant'.{0,160}system/,
+      /[Ss]ystem message must be at the beginning|unknown variant [`']system|role.{0,160}Input should be 'user' or 'assistant'|Input should be 'user' or 'assistant'.{0,160}system/,
     ),
     say({ picture, server }) {
       const { edits, advice } = throughTheBridge(picture);

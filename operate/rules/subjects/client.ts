@@ -1,11 +1,11 @@
 import { CLIENTS, MESSAGES_CLIENT } from "../../../components/clients";
 import { objectOr } from "../../../faults/json";
 import { modelFolder } from "../../../machines/hubCache";
-import { READY, sign } from "../../sees/log/sign";
+import { sign } from "../../sees/log/sign";
+import { isOneTry } from "../oneTry";
 import {
   firstGroup,
   machineEdit,
-  numberOf,
   type Picture,
   type Sighting,
   seen,
@@ -13,9 +13,10 @@ import {
   setting,
   textSetting,
 } from "../picture";
-import type { Row, WeighingRule } from "../rule";
+import type { Row, Told, WeighingRule, Words } from "../rule";
 import { APPLY_STACK_FILE } from "./asPlanned";
 import { windowText } from "./identity";
+import { contextFor } from "./ollama";
 
 const DOUBLED_V1 = sign("/v1/v1/", /(?:GET|POST|HEAD) \/v1\/(v1\/\S*)/);
 const MISSING_V1 = sign(
@@ -31,27 +32,103 @@ const MAX_LENGTH = sign('max_length"', /(?:^|\s)"(?:model_)?max_length"\s*:\s*20
 
 const TIERS = new Set<string>(MESSAGES_CLIENT.modelVariables);
 
-/** Refused requests that make a client out of somebody who tries. */
-const AGAIN_AND_AGAIN = 3;
-
-/** Somebody may ask a server that serves for anything; a client asks again and again. */
-const isOneTry = ({ hit }: { readonly hit: Sighting }): boolean =>
-  hit.log.hits.has(READY) && hit.count < AGAIN_AND_AGAIN;
-
 /**
- * vLLM renderers/params.py. It stops counting a prompt that is far too long (`at least`), or counts
- * only its characters: such a figure is of no use.
+ * A request that doesn't fit the window, as vLLM, llama.cpp (Ollama since 0.30), SGLang and Claude
+ * Code say it. vLLM stops counting a prompt that is far too long (`at least`), or counts only its
+ * characters: such a figure is of no use.
  */
 const BEYOND_WINDOW = sign(
-  ["maximum context length is", "cannot be greater than max_model_len="],
-  /maximum context length is ([\d,]+) tokens\.(?: However, you requested ([\d,]+) output tokens and your prompt contains ([\d,]+) input tokens)?|tokens=[\d,]+ cannot be greater than max_model_len=(?:max_total_tokens=)?([\d,]+)/,
+  [
+    "maximum context length is",
+    "context length is only",
+    "cannot be greater than max_model_len=",
+    "available context size",
+    "model's context length",
+    "rompt is too long",
+    "reached its context window limit",
+    "Current length is",
+    "tokens exceeds maximum of",
+  ],
+  /(maximum context length is [\d,]+ tokens.{0,300}|passed [\d,]+ input tokens and requested [\d,]+ output tokens\..{0,300}|tokens=[\d,]+ cannot be greater than max_model_len=.{0,60}|\([\d,]+ tokens\) exceeds the available context size.{0,60}|\([\d,]+ tokens\) is longer than the model's context length.{0,60}|[Pp]rompt is too long(?!\w).{0,80}|reached its context window limit|[Pp]lease reduce the length of .{0,80}Current length is .{0,80}|with [\d,]+ tokens exceeds maximum of [\d,]+)/,
 );
 
-/** The window of the server that refuses a request as too long. */
-const windowIn = (hit: Sighting): number => numberOf(hit, 0) || numberOf(hit, 3);
+/** What such a text counts: of the window, of the prompt, and of the output that was asked for. */
+const COUNTED: readonly RegExp[] = [
+  /length is (?<window>[\d,]+) tokens\. However, you requested (?<output>[\d,]+) output tokens and your prompt contains (?<prompt>[\d,]+) input tokens/,
+  /length is (?<window>[\d,]+) tokens\. However, you requested [\d,]+ tokens \((?<prompt>[\d,]+) in the messages, (?<output>[\d,]+) in the completion\)/,
+  /length is (?<window>[\d,]+) tokens and your request has (?<prompt>[\d,]+) input tokens \((?<output>[\d,]+) > /,
+  /passed (?<prompt>[\d,]+) input tokens and requested (?<output>[\d,]+) output tokens\. .{0,60}is only (?<window>[\d,]+) tokens/,
+  /length is (?<window>[\d,]+) tokens\. However, your (?:messages|prompt) (?:resulted in|contains) (?<prompt>[\d,]+) /,
+  /\((?<prompt>[\d,]+) tokens\) .{0,60}\((?<window>[\d,]+) tokens\)/,
+  /too long: (?<prompt>[\d,]+) tokens > (?<window>[\d,]+) maximum/,
+  /too long \W? the request is ~?(?<prompt>[\d,]+) tokens \(limit (?<window>[\d,]+)\)/,
+  /with (?<prompt>[\d,]+) tokens exceeds maximum of (?<window>[\d,]+)/,
+  /[Cc]urrent length is (?<prompt>[\d,]+) while limit is (?<window>[\d,]+)/,
+  /length is (?<window>[\d,]+) tokens/,
+  /max_model_len=(?:max_total_tokens=)?(?<window>[\d,]+)/,
+];
+
+/** The figures of a request that doesn't fit; 0 for what isn't said. */
+function countedIn({ groups: [text = ""] }: Sighting) {
+  const found = COUNTED.map((each) => each.exec(text)?.groups).find((each) => each !== undefined);
+  const figure = (name: string) => Number((found?.[name] ?? "0").replaceAll(",", ""));
+  return { window: figure("window"), prompt: figure("prompt"), output: figure("output") };
+}
 
 /** A window is raised in steps of this many tokens. */
 const WINDOW_STEP = 1024;
+
+/** What is said of a request that doesn't fit, by what its refusal counts. */
+function beyondWindow({ picture, hit, server }: Told): Words {
+  const { window, prompt, output } = countedIn(hit);
+  const sized = window === 0 ? "the window" : `the window of ${window} tokens`;
+  const cause =
+    prompt > 0 && output === 0
+      ? `A prompt of ${prompt} tokens is longer than ${sized}, so the server refuses the request.`
+      : `The prompt and the requested output together exceed ${sized}, so the server refuses the request.`;
+  if (ofOllama(picture, hit)) return { cause, ...longerContext(picture, prompt) };
+  if (output === 0 || prompt === 0)
+    return {
+      cause,
+      advice: `Raise \`maxModelLen\` if the KV plan has room, or lower the client's \`maxOutputTokens\`. A client that knows the window compacts in time: its launcher's file says it${window === 0 ? "" : ` (CLAUDE_CODE_MAX_CONTEXT_TOKENS, \`model_context_window\`, \`limit.context\`: ${window})`}.`,
+      command: "serving plan",
+    };
+  const left = window - prompt;
+  const boundedTo = (bound: number) =>
+    CLIENTS.find(({ key }) => setting(picture, "clients", key, "maxOutputTokens") === bound);
+  // The client that asked for so much, or one that has been bounded since.
+  const client = boundedTo(output) ?? boundedTo(left);
+  const fits =
+    left > 0
+      ? ` Or let the client ask for less: \`maxOutputTokens\` (CLAUDE_CODE_MAX_OUTPUT_TOKENS) of ${left} or less.`
+      : "";
+  const isBounded = client !== undefined && left > 0;
+  return {
+    cause,
+    edits: [
+      isBounded
+        ? machineEdit(picture, ["clients", client.key, "maxOutputTokens"], left)
+        : server.set(["maxModelLen"], Math.ceil((prompt + output) / WINDOW_STEP) * WINDOW_STEP),
+    ],
+    advice: `Agents send 30,000 to 40,000 tokens with every call; this prompt had ${prompt} and asked for ${output}.${isBounded ? "" : fits}`,
+  };
+}
+
+/** llama.cpp's words, which Ollama passes on; vLLM has others. */
+const ofOllama = ({ stack }: Picture, { groups: [text = ""] }: Sighting): boolean =>
+  text.includes("available context size") && stack?.settings.simpleServer.mode !== "none";
+
+function longerContext(picture: Picture, prompt: number): Pick<Words, "edits" | "advice"> {
+  const needed = contextFor(prompt);
+  const declared = Number(setting(picture, "simpleServer", "contextLength") ?? 0);
+  const advice =
+    "A longer context takes more memory: measure it again (`serving verify --only ollama-memory`) for `loadedGiB`.";
+  return declared >= needed
+    ? {
+        advice: `No setting to change: ${declared} tokens are declared, so the drop-in isn't in effect, or the model has a shorter context of its own (\`ollama ps\`, \`ollama show MODEL\`).`,
+      }
+    : { edits: [machineEdit(picture, ["simpleServer", "contextLength"], needed)], advice };
+}
 
 /** A tokenizer.json printed over several lines. */
 function splitTruncation(picture: Picture) {
@@ -115,12 +192,17 @@ export const client: readonly (WeighingRule | Row)[] = [
   {
     id: "other-window",
     when: BEYOND_WINDOW,
-    unless: ({ hit, server: { settings }, picture }) =>
-      isOneTry({ hit }) ||
-      picture.stackIsAGuess === true ||
-      windowIn(hit) >= (settings?.maxModelLen ?? 0),
+    unless({ hit, server: { settings }, picture }) {
+      const { window } = countedIn(hit);
+      return (
+        isOneTry({ hit }) ||
+        picture.stackIsAGuess === true ||
+        window === 0 ||
+        window >= (settings?.maxModelLen ?? 0)
+      );
+    },
     say: ({ hit, server: { settings } }) => ({
-      cause: windowText(windowIn(hit), settings?.maxModelLen ?? 0),
+      cause: windowText(countedIn(hit).window, settings?.maxModelLen ?? 0),
       advice: APPLY_STACK_FILE,
     }),
   },
@@ -128,32 +210,7 @@ export const client: readonly (WeighingRule | Row)[] = [
     id: "window-exceeded",
     when: BEYOND_WINDOW,
     unless: isOneTry,
-    say({ picture, hit, server }) {
-      const [output, prompt] = [numberOf(hit, 1), numberOf(hit, 2)];
-      const window = windowIn(hit);
-      const cause = `The prompt and the requested output together exceed the window of ${window} tokens, so vLLM refuses the request.`;
-      if (output === 0 || prompt === 0)
-        return {
-          cause,
-          advice:
-            "Raise `maxModelLen` if the KV plan has room, or lower the client's `maxOutputTokens`.",
-          command: "serving plan",
-        };
-      const left = window - prompt;
-      const boundedTo = (bound: number) =>
-        CLIENTS.find(({ key }) => setting(picture, "clients", key, "maxOutputTokens") === bound);
-      // The client that asked for so much, or one that has been bounded since.
-      const client = boundedTo(output) ?? boundedTo(left);
-      return {
-        cause,
-        edits: [
-          client !== undefined && left > 0
-            ? machineEdit(picture, ["clients", client.key, "maxOutputTokens"], left)
-            : server.set(["maxModelLen"], Math.ceil((prompt + output) / WINDOW_STEP) * WINDOW_STEP),
-        ],
-        advice: `Agents send 30,000 to 40,000 tokens with every call; this prompt had ${prompt} and asked for ${output}.`,
-      };
-    },
+    say: beyondWindow,
   },
   {
     id: "tokenizer-truncation",

@@ -6,6 +6,7 @@ import QWEN from "../../../models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json";
 import type { Picture, Stack } from "../../../operate/rules/picture";
 import { SIGNS } from "../../../operate/rules/registry";
 import { gpuIn } from "../../../operate/sees/gpu";
+import { CLIENTS, OLLAMA } from "./clientCases";
 import { ON_DEMAND } from "./onDemandCases";
 import { REAL_STARTS } from "./realStarts";
 import { SAID } from "./saidCases";
@@ -1015,6 +1016,8 @@ export const cases: readonly MatrixCase[] = [
     edits: [["inferenceServers.b.maxLoraRank", undefined]],
   },
 
+  ...CLIENTS,
+  ...OLLAMA,
   ...ON_DEMAND,
   ...SAID,
 
