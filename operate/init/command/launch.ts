@@ -1,3 +1,4 @@
+import { WrongUse } from "../../../commandLine/exit";
 import { engineNamed } from "../../../components/supply";
 import { isSecretName } from "../../../faults/secrets";
 import { isKnownOption } from "../../../vllm/argv/serverArguments";
@@ -14,7 +15,14 @@ import {
 } from "./dockerOptions";
 import { rendered } from "./recipe";
 
-import { asWritten, expansions, type LeftOut, refuseCommand, scriptIn } from "./words";
+import {
+  asWritten,
+  expansions,
+  type LeftOut,
+  refuseCommand,
+  scriptIn,
+  unlessRefused,
+} from "./words";
 
 /** How a command starts one vLLM server. */
 export interface Launch {
@@ -52,14 +60,26 @@ export function launchesIn(text: string): Launches {
   const cut = commands.find(({ words: [first = ""] }) => first.startsWith("-"));
   if (cut !== undefined)
     refuseCommand(`\`${asWritten(cut.words.join(" "))}\` is no command. ${LINE_GOES_ON}`);
-  const launches = commands.flatMap((command) => {
-    const { words, variables } = withoutFront(command.words, exported);
-    const found = launchOf(words, variables);
-    return command.isOptional
-      ? found.map((each) => ({ ...each, isOptional: true, told: [IN_BRANCH] }))
-      : found;
-  });
+  const launches: Launch[] = [];
+  for (const command of commands) {
+    if (launches.length >= MOST_STARTS) break;
+    const { words, own } = withoutFront(command.words, exported);
+    // Most commands start nothing, and need no variables of their own.
+    if (!mayStart(words, exported)) continue;
+    const found = launchOf(words, new Map([...exported, ...own]));
+    const optional = command.isOptional ? { isOptional: true, told: [IN_BRANCH] } : {};
+    launches.push(...found.map((each) => ({ ...each, ...optional })));
+  }
   return { launches, documents };
+}
+
+/** More starts than anybody has in one text. */
+const MOST_STARTS = 100;
+
+/** Whether a command starts a server, or is refused by what it starts. */
+function mayStart(words: readonly string[], exported: ReadonlyMap<string, string>): boolean {
+  const found = unlessRefused(() => launchOf(words, exported));
+  return found instanceof WrongUse || found.length > 0;
 }
 
 const IN_BRANCH =
@@ -82,11 +102,11 @@ const NO_COMPOSE =
 function withoutFront(command: readonly string[], exported: Map<string, string>) {
   if (command[0] === "export")
     for (const [name, value] of command.slice(1).map(assigned)) exported.set(name, value);
-  const variables = new Map(exported);
+  const own = new Map<string, string>();
   let start = 0;
   for (; start < command.length; start++) {
     const word = command[start] ?? "";
-    if (isAssignment(word)) variables.set(...assigned(word));
+    if (isAssignment(word)) own.set(...assigned(word));
     else if (
       !WRAPPERS.has(baseName(word)) &&
       !RESERVED.has(word) &&
@@ -94,7 +114,7 @@ function withoutFront(command: readonly string[], exported: Map<string, string>)
     )
       break;
   }
-  return { words: command.slice(start), variables };
+  return { words: command.slice(start), own };
 }
 
 /** What a simple command starts: one server, or nothing that is of interest here. */

@@ -8,6 +8,11 @@ const DECLARES = new Set(["export", "readonly", "local", "declare", "typeset"]);
 const READS = new Set(["read", "unset", "getopts", "mapfile", "readarray"]);
 /** Programs that run a here-document. */
 const RUNS = /(?:^|\/)(?:(?:ba|da|a|z|k)?sh|ssh)$/;
+/**
+ * How much values may add to a script, in characters or words: doubled a few times over, they would
+ * fill the memory.
+ */
+const MOST = 1_000_000;
 /** `NAME=value` and `NAME+=value`. */
 const SETS = /^([A-Za-z_]\w*)(\+?)=([\s\S]*)$/;
 
@@ -21,23 +26,28 @@ export class ScriptState implements Follows {
   /** Here-documents that are no commands. */
   readonly documents: string[] = [];
   private readonly values = new Map<string, string>();
-  private readonly arrays = new Map<string, readonly Word[]>();
+  private readonly arrays = new Map<string, Word[]>();
   private readonly undecided = new Set<string>();
   private readonly blocks = new Blocks();
+  private added = 0;
 
   value(name: string, given: () => string | undefined): string | undefined {
     if (this.undecided.has(name)) return undefined;
     const value = this.values.get(name) ?? this.arrays.get(name)?.find(isText);
-    return value === undefined || value === "" ? (given() ?? value) : value;
+    const whole = value === undefined || value === "" ? (given() ?? value) : value;
+    return this.adds(whole?.length ?? 0) ? whole : undefined;
   }
 
   array(name: string): readonly Word[] | undefined {
-    return this.undecided.has(name) ? undefined : this.arrays.get(name);
+    const words = this.undecided.has(name) ? undefined : this.arrays.get(name);
+    return this.adds(words?.length ?? 0) ? words : undefined;
   }
 
   setArray(name: string, words: readonly Word[], adds: boolean): void {
+    const kept = adds ? (this.arrays.get(name) ?? []) : [];
+    for (const word of words) kept.push(word);
     if (this.blocks.isOptional) this.lose(name);
-    else this.arrays.set(name, adds ? [...(this.arrays.get(name) ?? []), ...words] : words);
+    else this.arrays.set(name, kept);
     this.blocks.setHere(name);
   }
 
@@ -55,6 +65,12 @@ export class ScriptState implements Follows {
       text.startsWith("#!") || command.some((word) => isText(word) && RUNS.test(word));
     if (!isScript) this.documents.push(text);
     return isScript;
+  }
+
+  /** Whether so much more may come of values. */
+  private adds(length: number): boolean {
+    this.added += length;
+    return this.added <= MOST;
   }
 
   private lose(name: string): void {

@@ -67,7 +67,7 @@ export interface PublishedServers {
 export function readServers(published: Published, all = false): PublishedServers {
   const { kind, read, found } = readIn(published, all);
   if (found !== undefined) return found;
-  for (const text of read.documents ?? []) {
+  for (const text of (read.documents ?? []).slice(0, MOST_DOCUMENTS)) {
     const inner = readIn({ ...published, text }, all).found;
     if (inner !== undefined) return inner;
   }
@@ -76,6 +76,9 @@ export function readServers(published: Published, all = false): PublishedServers
   const others = named.slice(0, MOST_NAMED).map(leftOutText);
   return refuseCommand(`It is ${kind.kind}. ${read.none}`, ...others.map(capital));
 }
+
+/** Most files that a script writes of which each is read. */
+const MOST_DOCUMENTS = 20;
 
 /** Most parts of a file without a server that are named. */
 const MOST_NAMED = 5;

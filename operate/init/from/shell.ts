@@ -17,7 +17,7 @@ export function serversOf(
 ): FileRead {
   const isOne = launches.length === 1;
   const heads = launches.filter((launch) => isOne || !isRank(launch));
-  const ranks = launches.filter((launch) => !heads.includes(launch));
+  const ranks = launches.filter((launch) => !isOne && isRank(launch));
   return {
     servers: heads.map((launch) => ({
       name: isOne ? "its command" : nameOf(launch),

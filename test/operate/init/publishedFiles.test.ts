@@ -376,6 +376,10 @@ describe("a text of 1 MiB", () => {
     ["arrays", filled("A=(", " x")],
     ["here-documents", filled("", "cat <<E\n")],
     ["conditions", filled("", "if a; then ")],
+    ["an array that grows", filled("", "A+=(x)\n")],
+    ["an array that doubles", filled("A=(x x)\n", `A=("\${A[@]}" "\${A[@]}")\n`)],
+    ["a variable that doubles", filled("A=xx\n", "A=$A$A\n")],
+    ["starts", filled("", "vllm serve a/b\n")],
   ])("is answered: %s", (_, text) => {
     try {
       expect(readPublished({ text }).words.length).toBeGreaterThan(0);
