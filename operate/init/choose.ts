@@ -6,12 +6,12 @@ import { recognise } from "../../machines/devices/recognise";
 import { AGGREGATE_LIMIT } from "../../vllm/utilization";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
 import type { CommandServer } from "./command/fromCommand";
-import { commandServers } from "./command/severalServers";
 import { refuseCommand } from "./command/words";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
 import { draft } from "./draft";
 import { toMend, unexplainedMemory } from "./found";
 import { readServers } from "./from/published";
+import { commandServers } from "./from/severalServers";
 import type { Published } from "./from/source";
 import { type Offer, offerBesideLowered, offers, type Place } from "./offers";
 import {

@@ -3,14 +3,14 @@ import { INSTANCE_A, SIMPLE_SERVER } from "../../../components/fields";
 import { FaultyInput } from "../../../faults/fault";
 import type { HostFacts } from "../../sees/computer/facts";
 import { pageFromProject } from "../../stack/stackFile";
+import { type CommandServer, commandServer, glanceAt } from "../command/fromCommand";
+import { leftOutText } from "../command/notes";
+import { COMMAND, type LeftOut, reasonOf, unlessRefused } from "../command/words";
 import { draft } from "../draft";
-import { type PublishedServer, type PublishedServers, readAsText } from "../from/published";
 import type { Place } from "../offers";
 import type { Wanted, WantedServer } from "../settings";
-import { type CommandServer, commandServer, glanceAt } from "./fromCommand";
-import { leftOutText } from "./notes";
+import { type PublishedServer, type PublishedServers, readAsText } from "./published";
 import { servicesBeside } from "./servicesBeside";
-import { COMMAND, type LeftOut, reasonOf, unlessRefused } from "./words";
 
 /** What servers are made for. */
 interface Around {

@@ -1,10 +1,10 @@
 import { SERVICES } from "../../../components/services";
 import { isRecord } from "../../../faults/json";
 import type { HostFacts } from "../../sees/computer/facts";
-import { serviceLeftOut } from "../from/companions";
-import type { FoundService } from "../from/kind";
+import type { LeftOut } from "../command/words";
 import { freePort, settingsFor, type Wanted } from "../settings";
-import type { LeftOut } from "./words";
+import { serviceLeftOut } from "./companions";
+import type { FoundService } from "./kind";
 
 /** What becomes of the programs beside the servers of a published text. */
 export interface ServicesBeside {
