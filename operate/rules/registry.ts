@@ -1,12 +1,14 @@
 import { join } from "node:path";
 import * as z from "zod";
 import { toolParserFor } from "../../components/inference-server";
+import { defined } from "../../faults/defined";
 import { valueAt, valueBy } from "../../faults/schemaFaults";
 import { readYamlFile } from "../../faults/yamlDocument";
 import { gateLine } from "../sees/gateLines";
+import type { LastWord } from "../sees/log/scanLog";
 import { sign } from "../sees/log/sign";
 import { isOfVllm, isOneTry } from "./oneTry";
-import { firstGroup } from "./picture";
+import { firstGroup, serverOf } from "./picture";
 import {
   aboutRule,
   type Explain,
@@ -24,9 +26,11 @@ import { bridgeRules } from "./subjects/bridge";
 import { client } from "./subjects/client";
 import { containers } from "./subjects/containers";
 import { draftsOf } from "./subjects/drafts";
+import { endOf } from "./subjects/engineSaid";
 import { environment } from "./subjects/environment";
 import { hub } from "./subjects/hub";
 import { identity } from "./subjects/identity";
+import { kernels } from "./subjects/kernels";
 import { killings } from "./subjects/killed";
 import { memory } from "./subjects/memory";
 import { model } from "./subjects/model";
@@ -35,9 +39,11 @@ import { ollama } from "./subjects/ollama";
 import { onDemandRules } from "./subjects/onDemand";
 import { parsers } from "./subjects/parsers";
 import { ranks } from "./subjects/ranks";
+import { requestRules } from "./subjects/requests";
 import { room } from "./subjects/room";
 import { senselessRules } from "./subjects/senseless";
 import { stackFileRules } from "./subjects/stackFile";
+import { stalls } from "./subjects/stalls";
 import { templateRules } from "./subjects/template";
 import { unexplained } from "./subjects/unexplained";
 import { versionRules } from "./subjects/version";
@@ -80,12 +86,34 @@ const line = words.extend({
   cases: z.array(words.extend({ where: text.optional() })).default([]),
 });
 
+/** What ended a program, by where and as what it was raised, and what is then said. */
+const raised = words.extend({
+  /** It is the first of these that fits: each has patterns that all have to. */
+  any: z.array(
+    z.strictObject({
+      /** A file of the traceback, those of packages below their folder. */
+      below: text.optional(),
+      /** The line of code that raised it, behind its file. */
+      at: text.optional(),
+      /** The class with its module; "" for what is no exception. */
+      kind: text.optional(),
+      /** What it says, or what was raised before it says. */
+      says: text.optional(),
+    }),
+  ),
+  /** What it says where it is something else. */
+  unless: text.optional(),
+  cases: line.shape.cases,
+});
+
 type Line = z.infer<typeof line>;
+type RaisedWords = z.infer<typeof raised>;
+type Words = z.infer<typeof words> & Pick<Line, "cases">;
 
 const FILE = join(__dirname, "rules.yaml");
 
 const known = valueBy(
-  z.array(aboutRule.extend({ line: line.optional() })),
+  z.array(aboutRule.extend({ line: line.optional(), raised: raised.optional() })),
   FILE,
   readYamlFile(FILE),
 );
@@ -101,9 +129,12 @@ const coded: readonly (WeighingRule | Row | OfServer)[] = [
   ...containers,
   ...model,
   ...environment,
+  ...kernels,
   ...hub,
   ...bridgeRules,
   ...client,
+  ...requestRules,
+  ...stalls,
   ...network,
   ...ollama,
   ...onDemandRules,
@@ -118,10 +149,16 @@ const coded: readonly (WeighingRule | Row | OfServer)[] = [
 
 /** Every rule, in the order in which they are asked and shown: a rule is told what holds before it. */
 export const RULES = known.map((about) => {
-  const { id, line } = about;
-  const ways = line === undefined ? coded.filter((each) => each.id === id) : [rowOf(id, line)];
+  const { id, line, raised } = about;
+  const ways = [
+    ...coded.filter((each) => each.id === id),
+    ...(line === undefined ? [] : [rowOf(id, line)]),
+    ...(raised === undefined ? [] : [ofTheEnd(id, raised)]),
+  ];
   if (ways.length === 0)
-    throw new Error(`${id} of rules.yaml has no \`line\`, and no code says when it holds.`);
+    throw new Error(
+      `${id} of rules.yaml has no \`line\` and no \`raised\`, and no code says when it holds.`,
+    );
   const explains = ways.map(weighed);
   const explain: Explain = (picture, before) =>
     explains.map((each) => each(picture, before)).find(({ length }) => length > 0) ?? [];
@@ -130,36 +167,114 @@ export const RULES = known.map((about) => {
 
 function rowOf(
   id: string,
-  { texts, pattern, gate, failsStart, byClient, cases, ...shared }: Line,
+  { texts, pattern, gate, failsStart, byClient, ...words }: Line,
 ): Row {
   const shown = pattern === undefined ? undefined : gate ? gateLine(pattern) : new RegExp(pattern);
   return {
     id,
     when: failsStart ? sign(texts, shown, { when: "start", notWarned: true }) : sign(texts, shown),
     unless: (told) => byClient === true && (isOneTry(told) || isOfVllm(told.hit.log)),
-    say(told) {
-      const valueNamed = (name: string) => valueAt(namesOf(told), name.split("."));
-      const filled = (text: string) =>
-        text.replace(/\{\{(\w[\w.]*)(?:\|(.*?))?\}\}/g, (_, name, other = "") =>
-          String(valueNamed(name) ?? other),
-        );
-      const settingOf = (value: string | boolean | null) => {
-        if (typeof value !== "string") return value ?? undefined;
-        return /^\{\{\d+\}\}$/.test(value) ? Number(filled(value)) : filled(value);
-      };
-      const chosen = cases.find(
-        ({ where }) => where === undefined || valueNamed(where) !== undefined,
-      );
-      const { cause = "", set = {}, advice, command } = { ...shared, ...chosen };
-      return {
-        cause: filled(cause),
-        edits: Object.entries(set).map(([path, value]) =>
-          told.server.set(path.split("."), settingOf(value)),
-        ),
-        advice: advice && filled(advice),
-        command: command && filled(command),
-      };
+    say: (told) => filledWith(namesOf(told), told, words),
+  };
+}
+
+/** A rule over what ended a program. */
+function ofTheEnd(id: string, { any, unless, ...words }: RaisedWords): WeighingRule {
+  const patterns = any.map(({ below, at, kind, says }) => ({
+    below: patternOf(below),
+    at: patternOf(at),
+    kind: patternOf(kind),
+    says: patternOf(says),
+  }));
+  const not = patternOf(unless);
+  const groupsIn = (raised: LastWord): readonly string[] | undefined => {
+    const texts = [raised.said, ...(raised.before ?? []), ...(raised.first ? [raised.first] : [])];
+    if (texts.some((each) => not?.test(each))) return undefined;
+    for (const { below, at, kind, says } of patterns) {
+      const match = says && texts.map((each) => says.exec(each)).find((each) => each !== null);
+      const fits =
+        (below === undefined || raised.files?.some((each) => below.test(each)) === true) &&
+        (at === undefined || at.test(raised.at ?? "")) &&
+        (kind === undefined || kind.test(raised.kind ?? "")) &&
+        (says === undefined || match != null);
+      if (fits) return (match ?? []).slice(1).map((group: string | undefined) => group ?? "");
+    }
+    return undefined;
+  };
+  return {
+    id,
+    explain(picture) {
+      for (const log of picture.logs) {
+        const raised = endOf(picture, log);
+        const groups = raised && groupsIn(raised);
+        if (groups === undefined || raised === undefined) continue;
+        const { line, lineNumber, firstLineNumber } = raised;
+        const hit = { line, groups, lineNumber, firstLineNumber, count: 1, log };
+        const told = { hit, server: serverOf(picture, log), picture };
+        const names = { ...namesOf(told), ...namesOfEnd(raised) };
+        return {
+          ...filledWith(names, told, words),
+          evidence: line,
+          ...defined({ target: log.container }),
+          hit,
+          failsStart: true,
+        };
+      }
+      return undefined;
     },
+  };
+}
+
+function patternOf(source: string | undefined): RegExp | undefined {
+  return source === undefined ? undefined : new RegExp(source);
+}
+
+/** The model's files, by the code that reads each. */
+const READ_BY: readonly (readonly [code: RegExp, file: string])[] = [
+  [/generation\/configuration/, "generation_config.json"],
+  [
+    /image_processing|video_processing|feature_extraction|processing_utils/,
+    "preprocessor_config.json",
+  ],
+  [/tokeniz/, "tokenizer.json or tokenizer_config.json"],
+  [/configuration_utils|transformers_utils\/config\.py|configuration_auto/, "config.json"],
+];
+
+/** What the words of rules.yaml may name of what was raised; its head says what each is. */
+function namesOfEnd({ said, at, files = [], packages = "" }: LastWord) {
+  const isImage = packages.endsWith("/dist-packages");
+  return {
+    said: said.replace(/[.:,;\s]+$/, ""),
+    place: at?.split(": ", 1)[0],
+    file: READ_BY.find(([code]) => files.slice(-6).some((each) => code.test(each)))?.[1],
+    image: isImage ? packages : undefined,
+    venv: isImage ? undefined : /^(.+)\/lib\/python[\d.]+\/site-packages$/.exec(packages)?.[1],
+  };
+}
+
+/** What is said, with the names filled in. */
+function filledWith(names: object, told: Told, { cases, ...shared }: Words) {
+  const valueNamed = (name: string) => valueAt(names, name.split("."));
+  const filled = (text: string) =>
+    text.replace(/\{\{(\w[\w.]*)(?:\|(.*?))?\}\}/g, (_, name, other = "") =>
+      String(valueNamed(name) ?? other),
+    );
+  const settingOf = (value: string | boolean | null) => {
+    if (typeof value !== "string") return value ?? undefined;
+    return /^\{\{\d+\}\}$/.test(value) ? Number(filled(value)) : filled(value);
+  };
+  const chosen = cases.find(
+    ({ where }) =>
+      where === undefined || where.split(" ").every((each) => valueNamed(each) !== undefined),
+  );
+  const { cause = "", set = {}, advice, command } = { ...shared, ...chosen };
+  return {
+    cause: filled(cause),
+    edits: Object.entries(set).map(([path, value]) =>
+      told.server.set(path.split("."), settingOf(value)),
+    ),
+    advice: advice && filled(advice),
+    command: command && filled(command),
   };
 }
 

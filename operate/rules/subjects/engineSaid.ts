@@ -1,10 +1,10 @@
 import { basename } from "node:path";
 import { startedAgain } from "../../../machines/docker/containers";
 import type { LastWord, LogReading } from "../../sees/log/scanLog";
-import { READY } from "../../sees/log/sign";
+import { READY, startSign } from "../../sees/log/sign";
 import { isHealthy, type Picture, serverOf, stateOf } from "../picture";
 import { APPLY, type Explanation, explaining, type Held, type WeighingRule } from "../rule";
-import { argumentsIn, linesOfStack, ofMissingPath } from "./pointed";
+import { argumentsIn, linesOfStack, ofMissingPath, type Words } from "./pointed";
 
 /** Characters of a message that are shown as the cause, and of one that is added to it. */
 const SHOWN = 400;
@@ -19,6 +19,12 @@ const CHOICES = /\(choose from .*\)/;
 
 /** A message that says next to nothing: the code that raised it says more. */
 const SAYS_LITTLE = 60;
+
+/** NCCL says what is wrong above the traceback, whose words are the same for everything. */
+const NCCL_WARNS = startSign("NCCL WARN", /NCCL WARN (.{3,300})/);
+
+/** Files of a traceback, from its end, that tell what was asked for. */
+const LAST_FRAMES = 4;
 
 /** Lines around what was raised that may tell more of it. */
 const [BEFORE, BEHIND] = [200, 50];
@@ -44,7 +50,7 @@ function explainsTheEnd(picture: Picture, { explanation: { hit, failsStart } }: 
 }
 
 /** What ended the program of a log; `undefined` where it goes on, or doesn't say. */
-function endOf(picture: Picture, log: LogReading): LastWord | undefined {
+export function endOf(picture: Picture, log: LogReading): LastWord | undefined {
   const { raised, kind, hits } = log;
   if (raised === undefined || kind === "kernel" || kind === "probes") return undefined;
   if (raised.afterServing) return raised;
@@ -55,22 +61,39 @@ function endOf(picture: Picture, log: LogReading): LastWord | undefined {
 
 function explained(picture: Picture, log: LogReading, raised: LastWord): Explanation {
   const server = serverOf(picture, log);
-  const { said, name, first = "", at = "", argument } = raised;
-  const sentences = said.split(/(?<=[.!?]) (?=["'`]?[A-Z])/);
+  const {
+    said,
+    name,
+    first = "",
+    at = "",
+    argument,
+    files = [],
+  } = isGeneric(raised) ? { ...raised, said: raised.first ?? "", first: "" } : raised;
+  // The number of an item in a list ends no sentence.
+  const sentences = said.split(/(?<=[.!?])(?<!(?:^| )\d+\.) (?=["'`]?[A-Z])/);
   const advised = sentences.slice(1).filter((each) => ADVISES.test(each));
   const told = sentences.filter((each) => !advised.includes(each)).join(" ");
   // What else would be valid names no setting that is wrong.
   // An address that can't be bound to is that of `--host`, whose name no frame has.
-  const bound = /\bsock\.bind\(/.test(at) ? "--host" : undefined;
-  const about = said.length < SAYS_LITTLE ? (argument ?? bound) : undefined;
+  const taken = /Errno 13\b/.test(said) ? "--port" : "--host";
+  const bound = /\bsock\.bind\(/.test(at) ? taken : undefined;
+  const option =
+    said.length < SAYS_LITTLE ? (bound === "--port" ? bound : (argument ?? bound)) : undefined;
   // Docker names an option where it took that for the program.
-  const words =
+  const words: Words =
     raised.by === "docker"
-      ? told.replace(/--[\w-]+/g, "")
-      : [told.replace(CHOICES, ""), first, at, about].join("\n");
+      ? { text: told.replace(/--[\w-]+/g, "") }
+      : {
+          text: [told.replace(CHOICES, ""), first].join("\n"),
+          at,
+          option,
+          files: files.slice(-LAST_FRAMES),
+        };
   const inFile = picture.stack === undefined ? [] : linesOfStack(words, server, picture.stack);
-  const missing = ofMissingPath(words, server, picture.stack);
+  const missing = ofMissingPath(told, server, picture.stack);
+  const warned = /NCCL/.test(said) ? log.hits.get(NCCL_WARNS)?.groups[0] : undefined;
   const advice = [
+    warned === undefined ? "" : `NCCL itself said: ${cut(warned, SHOWN_MORE)}.`,
     missing ?? (advised.length === 0 ? "" : `It says: ${cut(advised.join(" "), SHOWN)}`),
     picture.stack === undefined || inFile.length === 0
       ? startedWith(log, words)
@@ -90,6 +113,11 @@ function explained(picture: Picture, log: LogReading, raised: LastWord): Explana
   };
 }
 
+/** A library's sentence for anything that goes wrong, which comes of something else that is said. */
+const isGeneric = ({ said, first }: LastWord): boolean =>
+  first !== undefined &&
+  /If you were trying to load it from|make sure you don't have a local directory/.test(said);
+
 function whoEnded({ by, isEnd, hadServed, afterServing }: LastWord): string {
   if (by === "docker") return "The container can't be started";
   if (!isEnd) return "The server did not come up. It logged last";
@@ -107,7 +135,7 @@ export function againText(
   return afterServing === true && starts > 1 ? " It has been started again since." : "";
 }
 
-function startedWith(log: LogReading, words: string): string {
+function startedWith(log: LogReading, words: Words): string {
   const given = argumentsIn(words, log);
   return given.length === 0 ? "" : `It was started with ${given.join(", ")}.`;
 }

@@ -23,6 +23,7 @@ import {
 import type { Row, WeighingRule } from "../rule";
 import { againText } from "./engineSaid";
 import { lowerShare } from "./memory";
+import { slowStart } from "./stalls";
 
 /** The kernel's killer and earlyoom's. */
 const KERNEL_KILL = sign("Killed process", /Killed process (\d+) \(([^)]*)\)/);
@@ -236,6 +237,7 @@ export const killings: readonly (WeighingRule | Row)[] = [
       if (
         cameUpAfter(hit) ||
         failedAfter(hit) ||
+        slowStart(picture, hit.log) !== undefined ||
         (state !== undefined && state.status !== "running")
       )
         return undefined;

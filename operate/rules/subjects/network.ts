@@ -262,6 +262,15 @@ export const network: readonly (WeighingRule | Row)[] = [
       const concerned =
         gone.length > 0 ? gone : declared.filter((each) => each.address === address);
       const paths = concerned.map(({ path }) => path);
+      // Docker was asked to publish a port there, by whoever started the container.
+      if (paths.length === 0 && hit !== undefined && NOT_OUR_ADDRESS.pattern.test(hit.line))
+        return {
+          cause: `This machine has no address ${address}, so nothing can listen there.`,
+          evidence: hit.line,
+          advice:
+            "Write one of the machine's own addresses where the port is published (`-p ADDRESS:PORT:PORT`, `ports:` in compose, `listen` in the stack file), or 127.0.0.1.",
+          command: "ip -4 -brief address",
+        };
       return {
         cause: `${address} is no longer this machine's address: a DHCP lease changed, and everything that uses the old address stops connecting without any message.`,
         evidence:

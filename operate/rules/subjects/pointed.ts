@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { FLAGS_WITH_SETTING, NAMESPACE } from "../../../components/settings";
 import { isRecord } from "../../../faults/json";
 import { valueAt } from "../../../faults/schemaFaults";
@@ -23,8 +24,18 @@ interface Given {
   readonly shown: string;
 }
 
-/** Lines of the stack file whose setting, flag, variable or value stands in the words. */
-export function linesOfStack(words: string, { key }: Server, stack: Stack): readonly string[] {
+/** What a program said, where, and the option that its code hands on. */
+export interface Words {
+  readonly text: string;
+  /** The frame that raised it, with its code. */
+  readonly at?: string | undefined;
+  /** Files of the last frames. */
+  readonly files?: readonly string[] | undefined;
+  readonly option?: string | undefined;
+}
+
+/** Lines of the stack file whose value the words give, or whose option they name. */
+export function linesOfStack(words: Words, { key }: Server, stack: Stack): readonly string[] {
   const path = ["config", `${NAMESPACE}:machines`, stack.machine, "inferenceServers", key];
   const document = parseYaml(stack.file, stack.text);
   const given = leavesOf(valueAt(document.value, path)).map(({ path: below, value }): Given => {
@@ -58,63 +69,129 @@ function namesOf(path: readonly string[], value: string): readonly string[] {
 
 /** Arguments that vLLM says it was started with. */
 export function argumentsOf({ hits }: LogReading): readonly Given[] {
-  const args = hits.get(STARTED_WITH)?.groups[0] ?? "";
-  return [...args.matchAll(/'(\w+)': ('[^']*'|\[[^\]]*\]|[\w.+-]+)/g)].flatMap(
-    ([, name = "", raw = ""]): Given[] => {
-      const value = raw.replace(/^'|'$/g, "");
-      const flag = `--${name.replaceAll("_", "-")}`;
-      return name === "model_tag"
-        ? []
-        : [{ names: [flag], value, shown: `\`${flag}${value === "True" ? "" : ` ${value}`}\`` }];
-    },
-  );
-}
-
-/** Those of them that stand in the words. */
-export function argumentsIn(words: string, log: LogReading): readonly string[] {
-  const given = argumentsOf(log);
-  const sure = named(given, words);
-  return (sure.length > 0 ? sure : given.filter((each) => isAkin(each, words)).slice(0, MOST)).map(
-    ({ shown }) => shown,
-  );
-}
-
-/** Those whose value or name stands in the words; a value says more than a name. */
-function named(given: readonly Given[], words: string): readonly Given[] {
-  const byValue = given.filter(
-    ({ value }) =>
-      value.length >= SHORTEST_VALUE &&
-      !/^[\d.]+$/.test(value) &&
-      !COMMON.test(value) &&
-      isWordOf(escaped(value), words, "i"),
-  );
-  const byName = given.filter((each) => !byValue.includes(each) && isNamed(each, words));
-  return [...byValue, ...byName].slice(0, MOST);
-}
-
-/** Dashes, underscores and spaces are the same; one plain word is a name only as a flag. */
-function isNamed({ names }: Given, words: string): boolean {
-  return names.some((name) => {
-    const parts = name.replace(/^--/, "").split(/[-_]/);
-    const pattern = parts.map(escaped).join("[-_ ]");
-    return parts.length > 1 || !name.startsWith("--")
-      ? isWordOf(pattern, words, "i")
-      : isWordOf(`(?:--|\`|bind\\(\\): )${pattern}`, words);
+  return entriesIn(hits.get(STARTED_WITH)?.groups[0] ?? "").flatMap(([name, raw]): Given[] => {
+    const value = raw.replace(/^['"]|['"]$/g, "");
+    const flag = `--${name.replaceAll("_", "-")}`;
+    return name === "model_tag"
+      ? []
+      : [{ names: [flag], value, shown: `\`${flag}${value === "True" ? "" : ` ${value}`}\`` }];
   });
 }
 
-const isWordOf = (pattern: string, words: string, flags = ""): boolean =>
-  new RegExp(`(?<![\\w-])${pattern}(?![\\w-])`, flags).test(words);
-
-/** A part of its name, or its value without a number at the end, is in the words in some form. */
-function isAkin({ names, value }: Given, words: string): boolean {
-  const folded = fold(words);
-  const parts = names.flatMap((name) => name.split(/\W+|_/));
-  const akin = [...parts, value.replace(/\d+$/, "")].filter((part) => !COMMON.test(part));
-  return akin.some((part) => fold(part).length >= SHORTEST_PART && folded.includes(fold(part)));
+/** The entries of a dictionary as Python prints it; what is inside of a value is no entry. */
+function entriesIn(printed: string): [name: string, value: string][] {
+  const entries: [string, string][] = [];
+  let [depth, quote, from] = [0, "", 1];
+  for (let at = 0; at < printed.length; at++) {
+    const char = printed[at] ?? "";
+    if (quote !== "") {
+      if (char === "\\") at++;
+      else if (char === quote) quote = "";
+      continue;
+    }
+    if (char === "'" || char === '"') quote = char;
+    else if ("{[(".includes(char)) depth++;
+    else if ("}])".includes(char)) depth--;
+    const isEnd = (char === "," && depth === 1) || (char === "}" && depth === 0);
+    if (!isEnd) continue;
+    const match = /^\s*'(\w+)': ([\s\S]+)$/.exec(printed.slice(from, at));
+    if (match !== null) entries.push([match[1] ?? "", match[2] ?? ""]);
+    from = at + 1;
+  }
+  return entries;
 }
 
-const fold = (text: string): string => text.toLowerCase().replace(/[^a-z\d]/g, "");
+/** Those of them that the words give or name. */
+export const argumentsIn = (words: Words, log: LogReading): readonly string[] =>
+  named(argumentsOf(log), words).map(({ shown }) => shown);
+
+/**
+ * Those whose value the words give, as a value, or whose name they have as an option. A word of a
+ * message that is also one of the command line is no reason to blame that.
+ */
+function named(given: readonly Given[], words: Words): readonly Given[] {
+  const byValue = given.filter(({ value }) => isGiven(value, words));
+  const akin = byValue.filter(({ names }) => isAkin(names, words.text));
+  const sure = akin.length > 0 ? akin : byValue;
+  const byName = given.filter((each) => !sure.includes(each) && isNamed(each, words));
+  // What is compared with another value comes first in the sentence.
+  const [first] = [...byName].sort((x, y) => placeOf(x, words) - placeOf(y, words));
+  const byCode =
+    sure.length > 0 || first !== undefined ? [] : given.filter((each) => isInCode(each, words));
+  return [...sure, ...(first === undefined ? [] : [first]), ...byCode].slice(0, MOST);
+}
+
+/** A value in quotes, behind `=`, in brackets or at the end of a sentence; or a path. */
+function isGiven(value: string, { text, files = [] }: Words): boolean {
+  if (value.length < SHORTEST_VALUE || /^[\d.]+$/.test(value) || COMMON.test(value)) return false;
+  const pattern = escaped(value);
+  const asPath = new RegExp(`(?<![\\w./-])${pattern}(?![\\w/-])`);
+  if (value.startsWith("/") && asPath.test(text)) return true;
+  const asValue = new RegExp(
+    `['"\`\u2018\u201c(=]${pattern}['"\`\u2019\u201d),;]|=${pattern}(?![\\w-])|: ${pattern}(?:[.,;]|$)`,
+    "im",
+  );
+  if (asValue.test(text)) return true;
+  // The module that raised it may be the one that the value asks for.
+  return value.length >= SHORTEST_PART && files.some((file) => basename(file, ".py") === value);
+}
+
+/** A part of its name is in the words. */
+function isAkin(names: readonly string[], text: string): boolean {
+  const words = text.toLowerCase();
+  const parts = names.flatMap((name) => name.toLowerCase().split(/\W+|_/));
+  return parts.some(
+    (part) => part.length >= SHORTEST_PART && !COMMON.test(part) && words.includes(part),
+  );
+}
+
+/** What stands for an option in a message: with its dashes, as a field, or with its own value. */
+function namePattern(name: string, value: string): RegExp {
+  const parts = name.replace(/^--/, "").split(/[-_]/).map(escaped);
+  const [spaced, joined] = [parts.join("[-_ ]"), parts.join("[-_]")];
+  const forms = [
+    `--${joined}(?![\\w-])`,
+    `(?:^|; |\`)${joined}(?:: |\`)`,
+    `(?<![\\w-])${spaced}(?: of)?[ =:]{1,2}[(['"]?${escaped(value)}(?![\\w-])`,
+    ...(parts.length > 1 ? [`(?<![\\w-])${joined}(?![\\w-])`] : []),
+  ];
+  return new RegExp(forms.join("|"), "im");
+}
+
+const isVariable = (name: string) => /^[A-Z]/.test(name);
+
+function isNamed({ names, value }: Given, { text, option }: Words): boolean {
+  return names.some((name) =>
+    isVariable(name)
+      ? new RegExp(`(?<!\\w)${escaped(name)}(?!\\w)`).test(text)
+      : name === option || namePattern(name, value).test(text),
+  );
+}
+
+const placeOf = ({ names, value }: Given, { text, option }: Words): number =>
+  Math.min(
+    ...names.map((name) => {
+      if (name === option) return -1;
+      const at = isVariable(name) ? text.indexOf(name) : text.search(namePattern(name, value));
+      return at < 0 ? Number.POSITIVE_INFINITY : at;
+    }),
+  );
+
+/** A message about a file that it doesn't name. */
+const OF_A_FILE = /No such file|Permission denied|Is a directory|\[Errno/;
+
+/** The code that raised it hands on what the option gives. */
+function isInCode({ names, value }: Given, { text, at = "" }: Words): boolean {
+  if (!OF_A_FILE.test(text) || !/\//.test(value)) return false;
+  const code = at.replace(/^[^:]*:\d+/, "");
+  const last = names.flatMap((name) => name.split(/[-_]/).at(-1) ?? "");
+  return last.some(
+    (part) =>
+      part.length >= SHORTEST_PART &&
+      !COMMON.test(part) &&
+      new RegExp(`\\b${escaped(part)}\\b`).test(code),
+  );
+}
 
 /** A message that says that something isn't there. */
 const MISSING =

@@ -105,7 +105,13 @@ export const LAST_WORDS: readonly LastWords[] = [
     by: "docker",
   },
   { pattern: /(exec user process caused: .*\S)/, said: all, by: "docker" },
-  { pattern: /Error response from daemon: (.*\S)/, said: all, by: "docker" },
+  {
+    pattern: /Error response from daemon: (.*\S)/,
+    said: all,
+    by: "docker",
+    // What it started says why in a line of its own.
+    goesOn: /^(nvidia-container-cli: .*\S)/,
+  },
   {
     pattern:
       /^(?:docker: |ERROR: )?((?:permission denied while trying|Cannot) (?:to )?connect to the Docker.*\S)/,

@@ -25,7 +25,7 @@ const LEVEL =
 
 /** Takes a line apart. */
 export function logLine(raw: string): LogLine {
-  let text = unpacked(raw.replace(/^\ufeff/, "")).replace(COLLECTED, "");
+  let text = unpacked(raw).replace(COLLECTED, "");
   const process = PROCESS.exec(text);
   if (process !== null) text = text.slice(process[0].length);
   const level = LEVEL.exec(text);
@@ -38,12 +38,31 @@ export function logLine(raw: string): LogLine {
   };
 }
 
-function unpacked(raw: string): string {
-  const json = IN_JSON.exec(raw)?.[1];
-  if (json === undefined) return raw;
+/** The line inside of one of Docker's own file. */
+export function unpacked(raw: string): string {
+  const line = raw.replace(/^\ufeff/, "");
+  const json = line.startsWith('{"log":') ? IN_JSON.exec(line)?.[1] : undefined;
+  if (json === undefined) return line;
   try {
-    return String(JSON.parse(json));
+    return String(JSON.parse(json)).replace(/[\r\n]+$/, "");
   } catch {
-    return raw;
+    return line;
   }
 }
+
+/** When vLLM's logger, or torch's, wrote a line. */
+const CLOCK =
+  /(?:^|\s)(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)\b|(?:^|\s)\[[WIEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\b/;
+/** A leap year: the clock of a log has none. */
+const ANY_YEAR = 2024;
+
+/** The clock of a line, in seconds of its year; `undefined` where it has none. */
+export function secondsIn(line: string): number | undefined {
+  const match = CLOCK.exec(line.slice(0, CLOCK_WITHIN));
+  if (match === null) return undefined;
+  const [month = 1, day = 1, hour, minute, second] = match.slice(1).filter(Boolean).map(Number);
+  return Date.UTC(ANY_YEAR, month - 1, day, hour, minute, second) / 1000;
+}
+
+/** Characters of a line in which its clock is. */
+const CLOCK_WITHIN = 200;

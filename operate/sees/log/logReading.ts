@@ -1,3 +1,5 @@
+import type { Pulse } from "./pulse";
+import type { Requests } from "./requests";
 import type { Sign } from "./sign";
 import type { RaisedText } from "./traceback";
 
@@ -39,6 +41,10 @@ export interface LogReading {
   readonly hits: ReadonlyMap<Sign, Hit>;
   readonly lines: number;
   readonly raised?: LastWord;
+  /** What the clock and the figures of its last start tell. */
+  readonly pulse?: Pulse;
+  /** How its last start answered requests. */
+  readonly requests?: Requests;
   /** How many starts of a server it shows. */
   readonly starts?: number;
   /** It shows no word: no line, or only blank ones. */

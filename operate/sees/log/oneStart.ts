@@ -3,6 +3,8 @@ import { redact } from "../../programs/redact";
 import { LAST_WORDS, type LastWords, WORTH_READING } from "./lastWords";
 import { type LogLine, logLine } from "./logLine";
 import type { Hit, LastWord, Raised } from "./logReading";
+import { PulseReader } from "./pulse";
+import { RequestReader } from "./requests";
 import { ASKED_TO_STOP, RAISED, READY, type Sign, TOLD_TO_STOP, TROUBLE } from "./sign";
 import { inOneLine, raisedIn, Traceback } from "./traceback";
 
@@ -50,6 +52,9 @@ const SURVIVES =
 const ENDS =
   /failed to start|fatal error|hit an exception|output_handler failed|initialization failed/i;
 
+/** A line of the access log, or one that may say why a request is refused. */
+const OF_REQUESTS = /" \d{3}\b|\b(?:ERROR|WARNING) \d\d-\d\d /;
+
 /** A request was answered, or the engine writes: this process goes on. */
 const GOES_ON = /HTTP\/[\d.]+" 2\d\d|Avg generation throughput/;
 /** The engine answers, and so do its workers: all of them survived what they logged. */
@@ -65,6 +70,8 @@ const ERROR_ITSELF = /^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b: \S/;
  */
 export class OneStart {
   readonly signs = new Map<Sign, Match>();
+  readonly pulse = new PulseReader();
+  readonly requests = new RequestReader();
   /** Somebody stops it: what is raised from here on comes of that. */
   isStopped = false;
   private readonly tracebacks = new Map<string, Traceback>();
@@ -84,7 +91,10 @@ export class OneStart {
 
   /** One more line, which may show these signs. */
   take(line: string, lineNumber: number, signs: Iterable<Sign>): void {
-    if (!this.isStopped) this.raise(line, lineNumber);
+    if (!this.isStopped) {
+      this.raise(line, lineNumber);
+      this.pulse.take(line, this.signs.has(READY));
+    }
     for (const sign of signs) this.match(sign, line, lineNumber);
   }
 
@@ -143,9 +153,11 @@ export class OneStart {
     const shown = raw.length > LOOKED_AT ? raw.slice(0, LOOKED_AT) : raw;
     if (this.best.ends !== undefined) this.goesOn(this.best.ends, shown);
     const isBusy = this.tracebacks.size > 0 || this.pending !== undefined;
-    if (!isBusy && !WORTH_READING.test(shown)) return;
+    const isOfRequests = this.signs.has(READY) && OF_REQUESTS.test(shown);
+    if (!isBusy && !isOfRequests && !WORTH_READING.test(shown)) return;
     if (isBusy && lineNumber - this.begunAt > PATIENCE) this.tracebacks.clear();
     const line = logLine(shown);
+    if (isOfRequests) this.requests.take(line, shown, lineNumber);
     // A warning is survived, but how another process died is told in any level.
     const isMild = ["WARNING", "INFO", "DEBUG"].includes(line.level);
     if (isMild && !/died unexpectedly/.test(line.text)) return;
@@ -173,6 +185,13 @@ export class OneStart {
       return true;
     }
     const step = known?.take(line.text, raw, lineNumber);
+    if (step === "next") {
+      const next = new Traceback(lineNumber, "", known);
+      this.tracebacks.set(key, next);
+      next.take(line.text, raw, lineNumber);
+      this.consider(next, line);
+      return true;
+    }
     if (step === "over") this.tracebacks.delete(key);
     if (known !== undefined && step === "raised") this.consider(known, line);
     return step === "raised" || step === "part";
@@ -191,6 +210,7 @@ export class OneStart {
       return inner === undefined ? raised : { ...raised, said: inOneLine(inner), name: "" };
     };
     const weight = points ? "points" : ends ? "ends" : "logged";
+    if (weight === "logged" && this.signs.has(READY)) this.requests.raise(told, traceback, process);
     this.offer(weight, { lineNumber, process, isLogged, told }, traceback.follows);
   }
 

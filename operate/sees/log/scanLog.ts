@@ -6,6 +6,7 @@ import { type Literals, literalsIn, Scanner } from "./scanner";
 import type { Sign } from "./sign";
 
 export type { Hit, LastWord, LogReading } from "./logReading";
+export type { Refused } from "./requests";
 export { UNKNOWN_TIER } from "./scanner";
 
 /** A whole log of 100 MB takes a few seconds; a stream without end must not hold the command up. */

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { defined } from "../../../faults/defined";
 import { privateKeyLines, redact } from "../../programs/redact";
+import { unpacked } from "./logLine";
 import type { Hit, LastWord, LogReading } from "./logReading";
 import { type Match, OneStart } from "./oneStart";
 import { BROKE_OFF, ENDED, escaped, RAISED, READY, type Sign, STOPPED, TROUBLE } from "./sign";
@@ -81,7 +82,7 @@ export class Scanner {
   /**
    * What was found. Only the one line that each sign keeps is made fit to be shown, and only here.
    */
-  end(): Pick<LogReading, "hits" | "lines" | "raised" | "starts" | "empty"> {
+  end(): Omit<LogReading, "name" | "kind" | "container" | "cutShort"> {
     if (this.rest !== "") this.endLine(this.rest);
     this.rest = "";
     const own = this.counting();
@@ -91,7 +92,8 @@ export class Scanner {
     const raised =
       own.raised ?? (this.crash.raised && { ...this.crash.raised, afterServing: true as const });
     const empty = this.isEmpty || undefined;
-    return { hits, lines, starts, ...defined({ raised, empty }) };
+    const [pulse, requests] = [this.now.pulse.end(), this.now.requests.end()];
+    return { hits, lines, starts, pulse, requests, ...defined({ raised, empty }) };
   }
 
   /**
@@ -146,7 +148,8 @@ export class Scanner {
   private search(raw: string): void {
     this.lines++;
     // A colour in the middle of a line would hide what is looked for.
-    const line = (raw.includes("\u001b") ? stripVTControlCharacters(raw) : raw).slice(
+    const whole = unpacked(raw);
+    const line = (whole.includes("\u001b") ? stripVTControlCharacters(whole) : whole).slice(
       0,
       LINE_LIMIT,
     );

@@ -6,6 +6,8 @@ export interface RaisedText {
   readonly said: string;
   /** The class of what was raised; "" where it was no exception. */
   readonly name: string;
+  /** The same with its module, as Python prints it: `json.decoder.JSONDecodeError`. */
+  readonly kind?: string;
   /** The line of the log that says it. */
   readonly line: string;
   readonly lineNumber: number;
@@ -13,6 +15,12 @@ export interface RaisedText {
   readonly firstLineNumber: number;
   /** What was raised first, where the end came of that. */
   readonly first?: string;
+  /** What was raised before it, where Python says that it comes of that. */
+  readonly before?: readonly string[];
+  /** Files of the frames, those of packages below their folder: `vllm/config/model.py`. */
+  readonly files?: readonly string[];
+  /** The folder that the packages are in. */
+  readonly packages?: string;
   /**
    * The last frame of the traceback outside of Python itself, such as `vllm/config/model.py:628: x =
    * f(y)`.
@@ -27,6 +35,9 @@ const KEPT = 2000;
 const MESSAGE_LINES = 12;
 /** Lines of others that may stand between the lines of a traceback. */
 const NOISE_LINES = 40;
+/** Files of a chain that are kept, and what was raised in it. */
+const FILES = 200;
+const CHAIN = 8;
 
 const BEGINS = /^(?:\s+[+|] )*(?:Exception Group )?Traceback \(most recent call last\):/;
 const CHAINED =
@@ -36,6 +47,8 @@ const FRAME = /^ {2}File "([^"]+)", line (\d+)/;
 const ARGUMENT = /\bargs\.([a-z]\w*)\b(?!\()/;
 /** The class of what was raised, with its module, and what it says. */
 const RAISED = /^((?:[A-Za-z_]\w*\.)*(?:_*[A-Z]\w*|(?<=\.)[a-z]*error))(?:: ?(.*))?$/;
+/** What a chain goes on with where the heading of its traceback is missing. */
+const NEXT = /^(?:\w+\.)*\w*(?:Error|Exception)(?::|$)/;
 /** What ends a message: other programs, and warnings that Python prints at the end. */
 const OTHERS =
   /^(?:\/\S+:\d+: \w*Warning|\[[WIEF]\d{4}|\[rank\d|start gate:|Loading \S+ checkpoint)/;
@@ -67,8 +80,12 @@ export class Traceback {
   readonly introduction: string;
   /** Line of what was raised just before, where Python says that this one comes of it. */
   readonly follows: number | undefined;
-  /** What was raised first of all: a chain may be long, so nothing between is kept. */
+  /** What was raised first of all. */
   private readonly root: Traceback | undefined;
+  /** What was raised before, in the order of the chain. */
+  private readonly before: readonly string[] = [];
+  private readonly files: Set<string>;
+  private packages = "";
   private raw = "";
   private message: string[] = [];
   private length = 0;
@@ -86,9 +103,12 @@ export class Traceback {
     previous: Traceback | undefined,
   ) {
     this.introduction = introduction;
+    this.files = previous?.isChained === true ? previous.files : new Set();
     if (previous?.isChained !== true) return;
     this.follows = previous.lineNumber;
     this.root = previous.root ?? previous;
+    this.before = [...previous.before, previous.named()].slice(-CHAIN);
+    this.packages = previous.packages;
     this.introduction = previous.introduction;
   }
 
@@ -98,12 +118,18 @@ export class Traceback {
 
   /**
    * Takes a line of the same process: `raised` where it names what was raised, `other` where it
-   * isn't part of the traceback, `over` where no more can come.
+   * isn't part of the traceback, `next` where it is the next of the chain without a heading, `over`
+   * where no more can come.
    */
-  take(text: string, raw: string, lineNumber: number): "raised" | "part" | "other" | "over" {
+  take(
+    text: string,
+    raw: string,
+    lineNumber: number,
+  ): "raised" | "part" | "other" | "next" | "over" {
     const plain = text.replace(/^ {2,}[+|](?: |$)/, "");
     if (this.line === "") return this.takeFrame(plain, raw, lineNumber);
     if (CHAINED.test(plain)) this.isChained = true;
+    else if (this.isChained && NEXT.test(plain)) return "next";
     if (this.isChained) return "part";
     if (this.message.length >= MESSAGE_LINES || this.length > KEPT) return "over";
     // A blank line is part of many messages, and comes before what chains the next traceback.
@@ -116,7 +142,7 @@ export class Traceback {
 
   private takeFrame(text: string, raw: string, lineNumber: number): "raised" | "part" | "over" {
     const frame = FRAME.exec(text);
-    if (frame !== null) [this.frame, this.code] = [`${shortened(frame[1])}:${frame[2]}`, ""];
+    if (frame !== null) this.takePlace(frame[1], frame[2]);
     else if (/^\s/.test(text)) {
       if (this.code === "" && !/^[\s^~]*$/.test(text)) this.takeCode(text.trim());
     } else if (RAISED.test(text)) {
@@ -124,6 +150,13 @@ export class Traceback {
       return "raised";
     } else if (text !== "" && ++this.noise > NOISE_LINES) return "over";
     return "part";
+  }
+
+  private takePlace(path = "", line = ""): void {
+    const file = shortened(path);
+    [this.frame, this.code] = [`${file}:${line}`, ""];
+    if (this.files.size < FILES) this.files.add(file);
+    this.packages = PACKAGES.exec(path)?.[0] ?? this.packages;
   }
 
   private takeCode(code: string): void {
@@ -152,23 +185,37 @@ export class Traceback {
     return (isOwn ? [frame, code] : [own.frame, own.code, code]).filter(Boolean).join(": ");
   }
 
+  private named(): string {
+    const [, kind = ""] = RAISED.exec(this.line) ?? [];
+    return withName(kind.slice(kind.lastIndexOf(".") + 1), this.saying());
+  }
+
+  /** Its message, in one line. */
+  private saying(): string {
+    const [, , text = ""] = RAISED.exec(this.line) ?? [];
+    return inOneLine(
+      VALIDATION.test(text) ? validation(this.message) : [text, ...this.message].join(" "),
+    );
+  }
+
   told(): RaisedText {
-    const [, path = "", text = ""] = RAISED.exec(this.line) ?? [];
-    const name = path.slice(path.lastIndexOf(".") + 1);
-    const message = VALIDATION.test(text)
-      ? validation(this.message)
-      : [text, ...this.message].join(" ");
-    const said = inOneLine(message);
+    const [, kind = ""] = RAISED.exec(this.line) ?? [];
+    const name = kind.slice(kind.lastIndexOf(".") + 1);
+    const said = this.saying();
     const first = this.root?.told().said ?? "";
     const at = this.raisedAt();
     const argument = this.argument && `--${this.argument.replaceAll("_", "-")}`;
     return {
       said: withName(name, said),
       name,
+      kind,
+      files: [...this.files],
       line: redact(this.raw).trim(),
       lineNumber: this.lineNumber,
       firstLineNumber: this.root?.firstLineNumber ?? this.firstLineNumber,
       ...(first === "" || said.includes(first) ? {} : { first }),
+      ...(this.before.length === 0 ? {} : { before: this.before }),
+      ...(this.packages === "" ? {} : { packages: this.packages }),
       ...(at === "" ? {} : { at: redact(at) }),
       ...(argument === "" ? {} : { argument }),
     };
@@ -209,6 +256,9 @@ function validation(lines: readonly string[]): string {
   if (message !== "") said.push(message.replace(/^(?:Value|Assertion) error, /, ""));
   return said.join("; ");
 }
+
+/** The folder that Python's packages are in. */
+const PACKAGES = /^.*\/(?:site|dist)-packages(?=\/)/;
 
 /** A file below the folder that Python's packages are in. */
 const shortened = (path = ""): string => path.replace(/^.*\/(?:site|dist)-packages\//, "");

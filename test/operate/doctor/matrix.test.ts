@@ -16,6 +16,7 @@ import { serving } from "../../../operate/servingCommand";
 import { probeNames } from "../../../operate/verify/run/catalog";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { cases, type MatrixCase } from "./cases";
+import { PLACE_CASES } from "./placeCases";
 import { STACK_TEXT, stackOf } from "./stack";
 
 const fixture = (name: string) => join(__dirname, "fixtures", name);
@@ -75,7 +76,10 @@ describe("each trouble in its own words", () => {
     const tested = new Set(cases.flatMap(({ ids }) => ids.slice(0, 1)));
     // Those of probes are held against what was seen of real servers.
     const ofServers = [identity, between, parsers, templateRules, senselessRules].flat();
-    const elsewhere = new Set(["prefix-cache-off", ...ofServers.map(({ id }) => id)]);
+    const elsewhere = new Set([
+      "prefix-cache-off",
+      ...[...ofServers, ...PLACE_CASES].map(({ id }) => id),
+    ]);
     expect([...known].filter((id) => !tested.has(id) && !elsewhere.has(id))).toEqual([]);
     expect([...tested].filter((id) => !known.has(id))).toEqual([]);
     expect(known.size).toBe(RULES.length);

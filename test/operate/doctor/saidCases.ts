@@ -49,7 +49,8 @@ export const SAID: readonly MatrixCase[] = [
   said("no-sequences", "greater than or equal to 1", "ended: max_num_seqs: Input should be", {
     change: "`maxNumSeqs",
   }),
-  said("tokenizer-mode-mistral", "No tokenizer file", "No tokenizer file found", {
+  known("tokenizer-mode", "tokenizer-mode-mistral", "No tokenizer file", {
+    cause: "No tokenizer file found",
     change: "--tokenizer-mode mistral",
   }),
   said("vocabulary-larger-than-weights", "AssertionError", "self.org_vocab_size"),
@@ -58,9 +59,16 @@ export const SAID: readonly MatrixCase[] = [
   said("host-of-another-machine", "[Errno 99]", "Cannot assign requested address"),
   said("engine-segfault-in-warm-up", "Segfault", "SIGSEGV, a segmentation fault"),
   said("segfault-by-the-gate", "by signal 11 (SEGV)", "ended by signal 11 (SIGSEGV"),
-  said("module-shadowed", "tokenizers.py", "cannot import name 'Encoding' from 'tokenizers'"),
+  known("module-shadowed", "module-shadowed", "tokenizers.py", {
+    cause: "cannot import name 'Encoding' from 'tokenizers'",
+    change:
+      "start vLLM in another folder than the one that holds /vllm-workspace/lib/tokenizers.py",
+  }),
   said("rust-panic", "model.rs:351", "merge of a token that is not in the vocabulary"),
-  said("cpp-terminate", "terminate called", "c10::AcceleratorError: CUDA error: unspecified"),
+  known("cuda-illegal-access", "cpp-terminate", "what():  CUDA error: unspecified", {
+    cause: "unspecified launch failure",
+    change: "pin another release",
+  }),
   said("worker-failed", "Worker failed", "served, then ended: The size of tensor a (128)"),
   said("window-only-warned", "Invalid repository ID", "'/models/gen-greedy'", {
     change: "--generation-config /models/gen-greedy",

@@ -1,0 +1,172 @@
+import { duration } from "../../../units/duration";
+import type { LogReading } from "../../sees/log/scanLog";
+import { READY, STARTED_WITH, STARTED_WITH_BATCH, sign } from "../../sees/log/sign";
+import { isHealthy, type Picture, ranWith, serverOf } from "../picture";
+import type { Explanation, WeighingRule } from "../rule";
+import { endOf } from "./engineSaid";
+
+/** The window, as vLLM says it at its start. */
+const WINDOW = sign("Using max model len ", /Using max model len (\d+)/);
+/** The engine waits for a step of its workers. */
+const WAITS_FOR_WORKERS = sign([
+  "No available shared memory broadcast block",
+  "RPC call to",
+  "Engine core did not respond",
+]);
+/** A rank without an API of its own says next to nothing once it runs. */
+const HEADLESS = sign(["'headless': True", "headless multiproc executor"]);
+/** How far the weights are, and for how long they have been read: hours stand in front. */
+const SHARDS = sign(
+  "checkpoint shards:",
+  /checkpoint shards: +(\d+)% Completed \| (\d+)\/(\d+) \[(?:(\d+):)?(\d+):(\d\d)</,
+);
+
+const MINUTE = 60;
+/** Seconds without a token that may be read as one: below it nothing is said. */
+const NOTICED = 30;
+/** Seconds in which nothing moved that are no step of a prompt. */
+const NO_STEP = 60;
+/** Tokens a second at which a prompt is read, where the log shows no rate. */
+const SLOW_RATE = 100;
+const USUAL_BATCH = 8192;
+const USUAL_WINDOW = 131_072;
+
+/** A start without a new word for as long is none that only takes long: 10 to 15 minutes are usual. */
+const SILENT = 30 * MINUTE;
+/** One that goes on saying something is given as long as the plan gives vLLM. */
+const LONGEST_START = 60 * MINUTE;
+
+const READS_A_PROMPT =
+  "vLLM counts a prompt when its first token comes, so this may be a long prompt that is still read, or an engine that hangs";
+
+/** What shows that it hangs, beside the figures. */
+function secondSigns({ probes = [] }: Picture, log: LogReading): string[] {
+  const { noTokens } = log.pulse ?? {};
+  const asked = probes.some(
+    ({ status, cause, detail }) =>
+      status === "fail" && (cause === "late" || /no answer within|timed out/i.test(detail)),
+  );
+  const waits = log.hits.get(WAITS_FOR_WORKERS);
+  const ready = log.hits.get(READY);
+  return [
+    ...(asked ? ["a question of `serving verify` got no answer"] : []),
+    ...(waits !== undefined && waits.lineNumber > (ready?.lineNumber ?? 0)
+      ? ["the engine waits for a step of its workers"]
+      : []),
+    ...(noTokens?.grows === true ? ["more and more requests wait"] : []),
+    ...(noTokens?.isHealthy === true ? ["/health answers meanwhile"] : []),
+  ];
+}
+
+/** Whether an engine hangs, and by what; `undefined` where it makes tokens. */
+export function stallOf(picture: Picture, log: LogReading) {
+  const { noTokens, promptRate = SLOW_RATE } = log.pulse ?? {};
+  if (noTokens === undefined || noTokens.seconds < NOTICED) return undefined;
+  if (endOf(picture, log) !== undefined) return undefined;
+  const { settings } = serverOf(picture, log);
+  const window = ranWith(log, WINDOW, settings?.maxModelLen) ?? USUAL_WINDOW;
+  const batch =
+    ranWith(log, STARTED_WITH_BATCH, settings?.maxNumBatchedTokens) ??
+    Math.min(USUAL_BATCH, window);
+  const signs = secondSigns(picture, log);
+  const isAsked = signs.some((each) => !/wait\b|meanwhile/.test(each));
+  const { seconds, standsStill } = noTokens;
+  const hangs =
+    (isAsked && seconds >= NO_STEP) ||
+    (standsStill && seconds >= Math.max(NO_STEP, batch / SLOW_RATE)) ||
+    (signs.length > 0 && seconds >= window / promptRate);
+  return { noTokens, hangs, signs };
+}
+
+const requests = (count: number) => `${count} request${count === 1 ? "" : "s"}`;
+
+function toldStall(picture: Picture, log: LogReading): Explanation | undefined {
+  const stall = stallOf(picture, log);
+  if (stall === undefined) return undefined;
+  const { noTokens, hangs, signs } = stall;
+  const { seconds, since, running, waiting, standsStill, line } = noTokens;
+  const { container } = serverOf(picture, log);
+  const what = `${requests(running)} run${running === 1 ? "s" : ""}, ${waiting} wait, and no token was made for ${duration(seconds)} (since ${since})`;
+  const shown = { evidence: line, target: log.container };
+  if (!hangs)
+    return {
+      cause: `${what}: ${READS_A_PROMPT}.`,
+      ...shown,
+      advice:
+        "Ask it: a short question that gets no answer within a minute or two shows that it hangs.",
+      command: "serving verify --only chat",
+      harmless: true,
+    };
+  const why = [
+    ...(standsStill ? ["its cache doesn't fill either, so no prompt is read"] : []),
+    ...signs,
+  ];
+  return {
+    cause: `The engine hangs: ${what}${why.length === 0 ? "" : `; ${why.join(", ")}`}.`,
+    ...shown,
+    advice:
+      "Restart it: what runs in it is lost already, and /health says nothing of it. If it happens again, take another release, or try `--no-async-scheduling` in `extraArgs`; of ranks on two machines look at the link first.",
+    command: `docker restart ${container} && serving status --wait`,
+  };
+}
+
+/** Seconds for which the weights have been read, by the bar itself. */
+function loadingFor({ hits }: LogReading): number {
+  const [, , , hours, minutes, seconds] = hits.get(SHARDS)?.groups ?? [];
+  return Number(hours || 0) * 60 * MINUTE + Number(minutes || 0) * MINUTE + Number(seconds || 0);
+}
+
+/** A start that isn't up after far longer than a start takes; what it does is in its last new line. */
+export function slowStart(picture: Picture, log: LogReading): Explanation | undefined {
+  const { start } = log.pulse ?? {};
+  const isStart = log.hits.has(STARTED_WITH) || log.hits.has(WINDOW) || log.hits.has(SHARDS);
+  if (!isStart || log.hits.has(READY) || log.hits.has(HEADLESS)) return undefined;
+  if (isHealthy(picture, log) || endOf(picture, log) !== undefined) return undefined;
+  const { container } = serverOf(picture, log);
+  const look = `docker exec ${container} ps -eo pid,pcpu,etime,args --sort=-pcpu | head`;
+  const [, done, all] = log.hits.get(SHARDS)?.groups ?? [];
+  const target = log.container;
+  if (start !== undefined && start.silentSeconds >= SILENT)
+    return {
+      cause: `The start stands still: nothing new was said for ${duration(start.silentSeconds)}, since ${start.silentSince}, and a first start takes 10 to 15 minutes. It is stuck, and not compiling any more.`,
+      evidence: start.last === start.newest ? start.newest : `${start.newest} | ${start.last}`,
+      target,
+      advice:
+        "See what its processes do: compilers (nvcc, cicc, ptxas) still work; if nothing but vLLM itself is there, restart it. If it stands still at the same place again: of several ranks look at the link and at the other rank's log; for a hybrid model try `prefixCaching: false`; else another release.",
+      command: look,
+    };
+  const seconds = Math.max(loadingFor(log), 0);
+  if (seconds >= SILENT && Number(done) < Number(all))
+    return {
+      cause: `The weights have been read for ${duration(seconds)}, and ${done} of ${all} files are done: that is far longer than a start takes (10 to 15 minutes).`,
+      evidence: log.hits.get(SHARDS)?.line ?? "",
+      target,
+      advice:
+        "It still goes on, so it isn't stuck: the disk or the network that the model comes from is slow, or the machine swaps. Put `modelCache` on the machine's own disk.",
+      command: "free -h; df -h ~/.cache/huggingface; iostat -x 1 3",
+    };
+  if (start !== undefined && start.seconds >= LONGEST_START)
+    return {
+      cause: `The start has taken ${duration(start.seconds)} (since ${start.since}), and it still isn't up: a first start takes 10 to 15 minutes.`,
+      evidence: start.newest,
+      target,
+      advice:
+        "It still says something, so look at what: compilers that run one after another for so long have too little memory or too few jobs (`compileJobs`); else restart it.",
+      command: look,
+    };
+  return undefined;
+}
+
+/** What a log's own clock shows: an engine without a token, and a start that doesn't end. */
+export const stalls: readonly WeighingRule[] = [
+  {
+    id: "engine-hangs",
+    explain: (picture) =>
+      picture.logs.map((log) => toldStall(picture, log)).find((each) => each !== undefined),
+  },
+  {
+    id: "start-stands-still",
+    explain: (picture) =>
+      picture.logs.map((log) => slowStart(picture, log)).find((each) => each !== undefined),
+  },
+];
