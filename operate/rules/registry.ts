@@ -165,10 +165,7 @@ export const RULES = known.map((about) => {
   return { ...about, explain };
 });
 
-function rowOf(
-  id: string,
-  { texts, pattern, gate, failsStart, byClient, ...words }: Line,
-): Row {
+function rowOf(id: string, { texts, pattern, gate, failsStart, byClient, ...words }: Line): Row {
   const shown = pattern === undefined ? undefined : gate ? gateLine(pattern) : new RegExp(pattern);
   return {
     id,

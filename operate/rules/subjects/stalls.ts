@@ -59,7 +59,7 @@ function secondSigns({ probes = [] }: Picture, log: LogReading): string[] {
 }
 
 /** Whether an engine hangs, and by what; `undefined` where it makes tokens. */
-export function stallOf(picture: Picture, log: LogReading) {
+function stallOf(picture: Picture, log: LogReading) {
   const { noTokens, promptRate = SLOW_RATE } = log.pulse ?? {};
   if (noTokens === undefined || noTokens.seconds < NOTICED) return undefined;
   if (endOf(picture, log) !== undefined) return undefined;
