@@ -175,49 +175,54 @@ function rowOf(id: string, { texts, pattern, gate, failsStart, byClient, ...word
   };
 }
 
+/** What the patterns of one alternative are held against. */
+type Alternative = Readonly<Partial<Record<"below" | "at" | "kind" | "says", RegExp>>>;
+
+/** What the groups of an alternative caught, where it fits what was raised. */
+function caughtBy({ below, at, kind, says }: Alternative, raised: LastWord, texts: string[]) {
+  const isThere =
+    (at?.test(raised.at ?? "") ?? true) &&
+    (kind?.test(raised.kind ?? "") ?? true) &&
+    (below === undefined || (raised.files ?? []).some((each) => below.test(each)));
+  if (!isThere) return undefined;
+  if (says === undefined) return [];
+  const match = texts.map((each) => says.exec(each)).find((each) => each !== null);
+  return match?.slice(1).map((group: string | undefined) => group ?? "");
+}
+
 /** A rule over what ended a program. */
 function ofTheEnd(id: string, { any, unless, ...words }: RaisedWords): WeighingRule {
-  const patterns = any.map(({ below, at, kind, says }) => ({
-    below: patternOf(below),
-    at: patternOf(at),
-    kind: patternOf(kind),
-    says: patternOf(says),
-  }));
+  const alternatives = any.map(({ below, at, kind, says }): Alternative => {
+    const patterns = { below: patternOf(below), at: patternOf(at) };
+    return defined({ ...patterns, kind: patternOf(kind), says: patternOf(says) });
+  });
   const not = patternOf(unless);
-  const groupsIn = (raised: LastWord): readonly string[] | undefined => {
-    const texts = [raised.said, ...(raised.before ?? []), ...(raised.first ? [raised.first] : [])];
+  const groupsIn = (raised: LastWord | undefined) => {
+    if (raised === undefined) return undefined;
+    const { said, before = [], first } = raised;
+    const texts = [said, ...before, ...(first === undefined ? [] : [first])];
     if (texts.some((each) => not?.test(each))) return undefined;
-    for (const { below, at, kind, says } of patterns) {
-      const match = says && texts.map((each) => says.exec(each)).find((each) => each !== null);
-      const fits =
-        (below === undefined || raised.files?.some((each) => below.test(each)) === true) &&
-        (at === undefined || at.test(raised.at ?? "")) &&
-        (kind === undefined || kind.test(raised.kind ?? "")) &&
-        (says === undefined || match != null);
-      if (fits) return (match ?? []).slice(1).map((group: string | undefined) => group ?? "");
-    }
-    return undefined;
+    return alternatives
+      .map((each) => caughtBy(each, raised, texts))
+      .find((groups) => groups !== undefined);
   };
   return {
     id,
     explain(picture) {
-      for (const log of picture.logs) {
-        const raised = endOf(picture, log);
-        const groups = raised && groupsIn(raised);
-        if (groups === undefined || raised === undefined) continue;
-        const { line, lineNumber, firstLineNumber } = raised;
-        const hit = { line, groups, lineNumber, firstLineNumber, count: 1, log };
-        const told = { hit, server: serverOf(picture, log), picture };
-        const names = { ...namesOf(told), ...namesOfEnd(raised) };
-        return {
-          ...filledWith(names, told, words),
-          evidence: line,
-          ...defined({ target: log.container }),
-          hit,
-          failsStart: true,
-        };
-      }
-      return undefined;
+      const log = picture.logs.find((each) => groupsIn(endOf(picture, each)) !== undefined);
+      const raised = log && endOf(picture, log);
+      if (raised === undefined) return undefined;
+      const { line, lineNumber, firstLineNumber } = raised;
+      const groups = groupsIn(raised) ?? [];
+      const hit = { line, groups, lineNumber, firstLineNumber, count: 1, log };
+      const told = { hit, server: serverOf(picture, log), picture };
+      return {
+        ...filledWith({ ...namesOf(told), ...namesOfEnd(raised) }, told, words),
+        evidence: line,
+        ...defined({ target: log.container }),
+        hit,
+        failsStart: true,
+      };
     },
   };
 }

@@ -73,22 +73,7 @@ function explained(picture: Picture, log: LogReading, raised: LastWord): Explana
   const sentences = said.split(/(?<=[.!?])(?<!(?:^| )\d+\.) (?=["'`]?[A-Z])/);
   const advised = sentences.slice(1).filter((each) => ADVISES.test(each));
   const told = sentences.filter((each) => !advised.includes(each)).join(" ");
-  // What else would be valid names no setting that is wrong.
-  // An address that can't be bound to is that of `--host`, whose name no frame has.
-  const taken = /Errno 13\b/.test(said) ? "--port" : "--host";
-  const bound = /\bsock\.bind\(/.test(at) ? taken : undefined;
-  const option =
-    said.length < SAYS_LITTLE ? (bound === "--port" ? bound : (argument ?? bound)) : undefined;
-  // Docker names an option where it took that for the program.
-  const words: Words =
-    raised.by === "docker"
-      ? { text: told.replace(/--[\w-]+/g, "") }
-      : {
-          text: [told.replace(CHOICES, ""), first].join("\n"),
-          at,
-          option,
-          files: files.slice(-LAST_FRAMES),
-        };
+  const words = wordsOf({ ...raised, said, first, at, files, ...(argument && { argument }) }, told);
   const inFile = picture.stack === undefined ? [] : linesOfStack(words, server, picture.stack);
   const missing = ofMissingPath(told, server, picture.stack);
   const warned = /NCCL/.test(said) ? log.hits.get(NCCL_WARNS)?.groups[0] : undefined;
@@ -111,6 +96,23 @@ function explained(picture: Picture, log: LogReading, raised: LastWord): Explana
     advice: advice.length > 0 ? advice.join(" ") : placeToLook(raised),
     command: inFile.length > 0 ? APPLY : `docker logs --tail 200 ${server.container} 2>&1 | less`,
   };
+}
+
+/** What may name an argument or a line of the stack file. */
+function wordsOf(
+  { said, first, at = "", argument, files = [], by }: LastWord,
+  told: string,
+): Words {
+  // Docker names an option where it took that for the program.
+  if (by === "docker") return { text: told.replace(/--[\w-]+/g, "") };
+  // What else would be valid names no setting that is wrong.
+  const text = [told.replace(CHOICES, ""), first].join("\n");
+  // An address that can't be bound to is that of `--host`, whose name no frame has.
+  const isBound = /\bsock\.bind\(/.test(at);
+  const isPort = isBound && /Errno 13\b/.test(said);
+  const option = isPort ? "--port" : (argument ?? (isBound ? "--host" : undefined));
+  const short = said.length < SAYS_LITTLE ? option : undefined;
+  return { text, at, option: short, files: files.slice(-LAST_FRAMES) };
 }
 
 /** A library's sentence for anything that goes wrong, which comes of something else that is said. */

@@ -78,25 +78,20 @@ export function argumentsOf({ hits }: LogReading): readonly Given[] {
   });
 }
 
+/** A text in quotes, or what opens, closes or divides values. */
+const TOKENS = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[{[(}\]),]/g;
+
 /** The entries of a dictionary as Python prints it; what is inside of a value is no entry. */
 function entriesIn(printed: string): [name: string, value: string][] {
   const entries: [string, string][] = [];
-  let [depth, quote, from] = [0, "", 1];
-  for (let at = 0; at < printed.length; at++) {
-    const char = printed[at] ?? "";
-    if (quote !== "") {
-      if (char === "\\") at++;
-      else if (char === quote) quote = "";
-      continue;
-    }
-    if (char === "'" || char === '"') quote = char;
-    else if ("{[(".includes(char)) depth++;
-    else if ("}])".includes(char)) depth--;
-    const isEnd = (char === "," && depth === 1) || (char === "}" && depth === 0);
-    if (!isEnd) continue;
-    const match = /^\s*'(\w+)': ([\s\S]+)$/.exec(printed.slice(from, at));
-    if (match !== null) entries.push([match[1] ?? "", match[2] ?? ""]);
-    from = at + 1;
+  let [depth, from] = [0, 1];
+  for (const { 0: token, index } of printed.matchAll(TOKENS)) {
+    if ("{[(".includes(token)) depth++;
+    if ("}])".includes(token)) depth--;
+    if (token === "," ? depth !== 1 : token !== "}" || depth !== 0) continue;
+    const [, name, value] = /^\s*'(\w+)': ([\s\S]+)$/.exec(printed.slice(from, index)) ?? [];
+    if (name !== undefined && value !== undefined) entries.push([name, value]);
+    from = index + 1;
   }
   return entries;
 }
