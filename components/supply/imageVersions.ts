@@ -4,6 +4,8 @@ import { keptAnswers } from "../../faults/keptAnswers";
 import { type ImageReference, imageReference, pathOf } from "../../machines/docker/imageReference";
 import type { ImageFacts } from "../planned/facts";
 import images from "./images.json";
+import { pinnedServer } from "./pinned";
+import { otherPlatforms, PLANNED_ON } from "./platforms";
 import { atLeast, isPep440, lowestAllowed, sameRelease } from "./releases";
 import { versionInTag, vllmInTag } from "./tagVersion";
 
@@ -29,6 +31,8 @@ export interface ImageDoubt {
   readonly why: string;
   /** A sentence that says what to do; without one, `serving pin` with this image mends it. */
   readonly remedy?: string;
+  /** It holds no vLLM for the machines that are planned here, in whatever version. */
+  readonly isOther?: true;
 }
 
 /** What may be believed of an image. */
@@ -41,7 +45,7 @@ export interface ImageVerdict {
   readonly evidence: "read" | "published" | "none";
   readonly doubts: readonly ImageDoubt[];
   /** Those that stay whatever a look inside finds, with what to do instead. */
-  readonly lasting: readonly Required<ImageDoubt>[];
+  readonly lasting: readonly (ImageDoubt & Pick<Required<ImageDoubt>, "remedy">)[];
   /** The record counts only because the tag or a known digest agrees with it. */
   readonly namesNoDigest: boolean;
   /**
@@ -65,22 +69,41 @@ export const versionsOf = (release: KnownRelease | undefined): Versions =>
 
 /**
  * The version of a package that an image's tag names; `undefined` where it names none. A tag speaks
- * of vLLM in vLLM's own repositories, and elsewhere where it says `vllm` in front of the number: any
- * other number counts what its maker counts.
+ * of vLLM in vLLM's own repositories and in those that bring it to other hardware, and elsewhere
+ * where it says `vllm` in front of the number: any other number counts what its maker counts.
  */
-export function taggedVersion(
-  name: string,
-  { repository, tag = "" }: ImageReference,
-): string | undefined {
+export function taggedVersion(name: string, reference: ImageReference): string | undefined {
+  const { repository, tag = "" } = reference;
   if (name !== "vllm") return versionInTag(tag);
-  return vllmInTag(tag, listed(repository)?.tags === "version");
+  return vllmInTag(tag, listed(repository)?.tags === "version" || isPort(reference));
 }
+
+/** Whether an image is vLLM for other hardware, whose tags have vLLM's own numbers. */
+const isPort = (reference: ImageReference): boolean =>
+  /\/vllm(?:[-_][^/]*)?$/.test(`/${pathOf(reference.repository)}`) &&
+  /^v?0\.\d+\.\d/.test(reference.tag ?? "") &&
+  otherPlatforms(reference).length > 0;
 
 /** What is known of a repository's tags, also on a mirror that puts a path in front. */
 const listed = (repository: string) =>
   images.repositories.find((each) =>
     `/${pathOf(repository)}`.endsWith(`/${pathOf(each.repository)}`),
   );
+
+/**
+ * Whether an image's entrypoint starts vLLM, so that a command behind it only adds arguments; `maybe`
+ * for one of vLLM's own name in a version of which that isn't known.
+ */
+export function startsVllmItself(image: string): "yes" | "maybe" | "no" {
+  const reference = imageReference(image);
+  if (reference === undefined) return "no";
+  const { entrypoint } = listed(reference.repository) ?? {};
+  const version =
+    versionsOf(knownRelease(reference.digest)).vllm ?? taggedVersion("vllm", reference);
+  if (entrypoint === undefined)
+    return /\/vllm-openai[^/]*$/.test(`/${reference.repository}`) ? "maybe" : "no";
+  return version !== undefined && atLeast(version, entrypoint.since) ? "yes" : "maybe";
+}
 
 /** The other engine than vLLM that an image or a program's name tells of, and where it belongs. */
 export const engineNamed = (name: string): { name: string; belongs: string } | undefined =>
@@ -119,7 +142,9 @@ function verdictOn({ image, record }: ImageClaim): ImageVerdict {
     versions,
     evidence: !believed ? "none" : own?.evidence === "read" ? "read" : "published",
     doubts,
-    lasting: doubts.flatMap(({ why, remedy }) => (remedy === undefined ? [] : [{ why, remedy }])),
+    lasting: doubts.flatMap(({ remedy, ...doubt }) =>
+      remedy === undefined ? [] : [{ ...doubt, remedy }],
+    ),
     namesNoDigest: believed && own !== undefined && own.of === undefined,
     ...defined({ build: buildInTag(reference), otherTag: otherTag(around, versions.vllm) }),
   };
@@ -162,13 +187,28 @@ function contentDoubts(
 ): ImageDoubt[] {
   const engine = otherEngine(around.reference);
   if (engine !== undefined)
-    return [{ why: `its name says ${engine.name}`, remedy: engine.belongs }];
+    return [{ why: `its name says ${engine.name}`, remedy: engine.belongs, isOther: true }];
+  const platforms = platformDoubts(around);
+  if (platforms.length > 0) return platforms;
   return [
     ...foreign(around, own),
     ...(record === own ? [] : [{ why: `its record is for another image, ${record?.of}` }]),
     ...(own === undefined ? [] : recordDoubts(own, around)),
     ...(record === undefined && around.known === undefined ? [NOTHING_RECORDED] : []),
   ];
+}
+
+/** Says that the image is made for other hardware, by its name or by its digest's. */
+function platformDoubts({ reference, known }: Around): ImageDoubt[] {
+  const [, own] = known?.image.split(", ") ?? [];
+  const named = own === undefined ? reference : { ...reference, tag: own };
+  const here = `servers here run on ${PLANNED_ON}`;
+  const remedy = `Take an image of vLLM for these, such as ${pinnedServer().image.replace(/@.*/, "")}.`;
+  return otherPlatforms(named).map(({ says, made }, index) => ({
+    why: `its ${own === undefined ? "name" : "digest"} says that it is made ${made} (\`${says}\`)${index === 0 ? `, and ${here}` : ""}`,
+    remedy,
+    isOther: true,
+  }));
 }
 
 /** Finds signs that the image holds another program than vLLM. */
@@ -178,6 +218,7 @@ function foreign({ reference, known }: Around, own: ImageRecordClaim | undefined
       {
         why: `its digest is that of ${known.image}`,
         remedy: "A server runs vLLM: use a vLLM image.",
+        isOther: true,
       },
     ];
   const isRead = own?.of !== undefined && own.evidence === "read";
@@ -240,7 +281,7 @@ function lowTag(
   reference: ImageReference,
   tagged: string | undefined,
   vllm: string | undefined,
-): Required<ImageDoubt>[] {
+): ImageVerdict["lasting"] {
   const floor = lowestAllowed("vllm");
   if (vllm !== undefined) return [];
   const remedy = `Pin vllm ${floor} or newer.`;

@@ -6,12 +6,14 @@ export {
   type ImageVerdict,
   judgeServerImage,
   knownRelease,
+  startsVllmItself,
   taggedVersion,
   versionsOf,
   vllmOf,
 } from "./imageVersions";
 export { knownTroubles, readKernel } from "./kernel";
 export { pinnedServer } from "./pinned";
+export { otherPlatformOf, PLANNED_ON } from "./platforms";
 export {
   atLeast,
   FLOORS,

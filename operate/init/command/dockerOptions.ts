@@ -1,4 +1,5 @@
 import { stringify } from "yaml";
+import { otherPlatformOf, PLANNED_ON } from "../../../components/supply";
 import { defined, ownValue } from "../../../faults/defined";
 import { mayBeQuoted } from "../../../faults/quoting";
 import { holdsSecret } from "../../../faults/secrets";
@@ -113,6 +114,8 @@ export interface ContainerFacts {
   /** Options whose intent every container of ours has. */
   readonly setHere: readonly string[];
   readonly leftOut: readonly LeftOut[];
+  /** What is given of other hardware than servers run on here, a sentence each. */
+  readonly elsewhere: readonly string[];
 }
 
 /** Options whose intent every server's container has anyway, by name and a test of their value. */
@@ -182,7 +185,21 @@ export function containerFacts(options: readonly DockerOption[]): ContainerFacts
     volumes: found.flatMap((each) => each.volumes ?? []),
     setHere: [...new Set(found.flatMap((each) => each.setHere ?? []))],
     leftOut: found.flatMap((each) => each.leftOut ?? []),
+    elsewhere: options.flatMap(elsewhereText),
   };
+}
+
+/** Options that give a container devices, or say which processor its programs are for. */
+const OF_HARDWARE: ReadonlySet<string> = new Set(["device", "runtime", "platform"]);
+
+/** Says of an option that it is for other hardware than servers run on here. */
+function elsewhereText({ name, value = "" }: DockerOption): string[] {
+  const other = OF_HARDWARE.has(name) ? otherPlatformOf(value) : undefined;
+  return other === undefined
+    ? []
+    : [
+        `The command is ${other.made} (--${name} ${asWritten(other.says)}), and servers here run on ${PLANNED_ON}: ${name === "platform" ? "leave that out" : "take a command for these"}.`,
+      ];
 }
 
 interface Becomes extends Partial<Pick<ContainerFacts, "volumes" | "leftOut">> {

@@ -17,7 +17,7 @@ import { freePort, type Wanted } from "../settings";
 import { chosenValues } from "./chosen";
 import { clientsOf } from "./clients";
 import type { ContainerFacts } from "./dockerOptions";
-import { imageOf } from "./image";
+import { imageOf, type RefusedImage } from "./image";
 import { filled, type Launch, LINE_GOES_ON } from "./launch";
 import { kindText, modelOf, modelValues, thinkingText } from "./model";
 import { type CommandNotes, leftOutText, severalGpusText } from "./notes";
@@ -42,6 +42,8 @@ export interface CommandServer {
   readonly told: CommandNotes;
   /** What to mend before `up`, a sentence each. */
   readonly mend: readonly string[];
+  /** Why no machine here runs its image, or what the image is given. */
+  readonly refused: readonly RefusedImage[];
 }
 
 /** Order of a server's values in the stack file; the others follow. */
@@ -85,6 +87,7 @@ export function commandServer(
     ...said.leftOut,
   ];
   const { clients, told: ofClients } = clientsOf(values, base);
+  const elsewhere = launch.container?.elsewhere ?? [];
   return {
     server: {
       server: values,
@@ -110,8 +113,13 @@ export function commandServer(
         ...ofClients,
       ],
     },
+    refused: [
+      ...(image.refused === undefined ? [] : [image.refused]),
+      ...elsewhere.map((why) => ({ why, isOther: true })),
+    ],
     mend: [
       ...image.mend,
+      ...elsewhere,
       ...severalGpusText(leftOut),
       ...own.mend,
       ...runningAlready(model, facts),

@@ -15,6 +15,14 @@ export interface CommandImage {
   readonly told: readonly string[];
   /** What to mend before `up`, a sentence each. */
   readonly mend: readonly string[];
+  /** Why it can't run here, whatever is read inside. */
+  readonly refused?: RefusedImage;
+}
+
+/** Why an image can't run here, and whether it is no vLLM for such machines in any version. */
+export interface RefusedImage {
+  readonly why: string;
+  readonly isOther: boolean;
 }
 
 /** The image that a command names, pinned where its digest is known; the usual one where it names none. */
@@ -33,6 +41,9 @@ export function imageOf(written: string | undefined, key?: string): CommandImage
     refuseCommand(
       `Its image can't be read: ${referenceFault(written) ?? "it is not an image reference"}.`,
     );
+  const refused = refusal({ image: written });
+  if (refused !== undefined)
+    return { image: { image: written }, told: [], mend: [refused.why], refused };
   const { repository, tag, digest } = reference;
   const release = knownRelease(digest ?? `${hubName(repository)}:${tag ?? ""}`);
   const { vllm, transformers } = versionsOf(release);
@@ -60,12 +71,6 @@ const builtText = (name: string, key = "b"): string =>
 
 function unknown(image: { readonly image: string }, why: string, key?: string): CommandImage {
   const [name = ""] = image.image.split("@");
-  const lasting = judgeServerImage(image).lasting;
-  if (lasting.length > 0) {
-    const [whys, remedies] = [lasting.map((each) => each.why), lasting.map((each) => each.remedy)];
-    const mend = `${name} can't be used: ${whys.join("; ")}. ${remedies.join(" ")}`;
-    return { image, told: [], mend: [mend] };
-  }
   if (!name.includes("/")) return { image, told: [], mend: [builtText(name, key)] };
   const { build } = judgeServerImage({ image: name });
   if (build !== undefined)
@@ -74,6 +79,20 @@ function unknown(image: { readonly image: string }, why: string, key?: string): 
     image,
     told: [],
     mend: [`${name} ${why}: ${pinsImage(image, key)} pins it, and reads the versions inside.`],
+  };
+}
+
+/** What is known against an image whatever a look inside finds; `undefined` where nothing is. */
+function refusal(image: ServerImage): RefusedImage | undefined {
+  const { lasting } = judgeServerImage(image);
+  if (lasting.length === 0) return undefined;
+  const [name = ""] = image.image.split("@");
+  const whys = lasting.map((each) => each.why).join("; ");
+  const other = lasting.filter((each) => each.isOther === true);
+  const remedies = new Set((other.length > 0 ? other : lasting).map((each) => each.remedy));
+  return {
+    why: `${name} can't be used: ${whys}. ${[...remedies].join(" ")}`,
+    isOther: other.length > 0,
   };
 }
 
