@@ -161,10 +161,15 @@ const index = z.object({
 export function weightsOf(cache: ModelCache, snapshot: string): number | undefined {
   const size = indexOf(cache, snapshot)?.metadata?.total_size;
   if (size !== undefined) return size / BYTES_PER_GB;
-  const files = cache.names(snapshot).filter((file) => file.endsWith(".safetensors"));
+  const names = cache.names(snapshot);
+  const tensors = names.filter((file) => file.endsWith(".safetensors"));
+  const files = tensors.length > 0 ? tensors : names.filter((file) => PICKLED.test(file));
   const bytes = files.reduce((sum, file) => sum + (cache.size(join(snapshot, file)) ?? 0), 0);
   return bytes > 0 ? bytes / BYTES_PER_GB : undefined;
 }
+
+/** Weights as PyTorch keeps them, which vLLM loads where there are no safetensors. */
+const PICKLED = /^pytorch_model(?:-\d+-of-\d+)?\.bin$/;
 
 function indexOf(cache: ModelCache, snapshot: string): z.output<typeof index> | undefined {
   const text = cache.text(join(snapshot, "model.safetensors.index.json"));

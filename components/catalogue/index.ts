@@ -1,6 +1,6 @@
 /** The door of the catalogue: the recipes of `models/`. */
 export { closeIds } from "./closeIds";
 export { readKnownStarts } from "./knownStarts";
-export { isHubId, type Meant, modelNamed, type NamedModel } from "./modelNames";
+export { isHubId, isNearly, type Meant, modelNamed, type NamedModel } from "./modelNames";
 export { readCatalogue, readRecipe } from "./readCatalogue";
 export { type Recipe, recipe, sourceIssues, sourceOf } from "./recipe";

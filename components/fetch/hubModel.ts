@@ -46,8 +46,16 @@ const FILES = {
   template: "chat_template.jinja",
 } as const;
 
-/** No answer of the hub told anything of a model: its name may still say something. */
-export class HubUnread extends Failed {}
+/** Nothing was read of a model itself: its name may still say something, and the size of its files. */
+export class HubUnread extends Failed {
+  constructor(
+    message: string,
+    /** Size of its weights in GB (10^9 bytes), where the hub lists its files but gives none of them. */
+    readonly weightsGB?: number,
+  ) {
+    super(message);
+  }
+}
 
 /** How long the hub has to say which files a model has. */
 const HUB_SECONDS = 5;
@@ -66,11 +74,10 @@ export async function readHubModel(
   const of = { kind: "model", name: id, readHere: true, ...defined({ tokenVariable }) } as const;
   const token = process.env[tokenVariable ?? ""] || tokenIn(cache);
   const listing = await askHub({ id }, token, HUB_SECONDS);
-  const failed = (words: string) => {
-    const said = `${explained(of, words, "the same command again")}${proxyText(id, words)}`;
-    return isCertain(words) ? new Failed(said) : new HubUnread(said);
-  };
-  if (typeof listing === "string") throw failed(listing);
+  const said = (words: string) =>
+    `${explained(of, words, "the same command again")}${proxyText(id, words)}`;
+  if (typeof listing === "string")
+    throw isCertain(listing) ? new Failed(said(listing)) : new HubUnread(said(listing));
   // The index of a model of many layers and experts is larger than any answer that is read: then
   // the sizes of the files tell.
   const wanted = Object.values(FILES).filter((file) =>
@@ -81,7 +88,8 @@ export async function readHubModel(
   );
   const texts = new Map<string, string>();
   for (const [path, text] of read) {
-    if (text instanceof Error) throw failed(text.message);
+    if (text instanceof Error)
+      throw new HubUnread(said(text.message), atHub(listing, texts).weightsGB);
     texts.set(path, text);
   }
   return factsOf(atHub(listing, texts));
@@ -116,7 +124,7 @@ function inCache(cache: ModelCache, id: string, snapshot: string): ReadRepositor
 
 function atHub({ id, task, commit, files }: HubListing, texts: ReadonlyMap<string, string>) {
   const index = objectOr(objectOr(jsonIn(texts.get(FILES.index) ?? "")).metadata);
-  const bytes = weightBytes(files.filter(({ path }) => path.endsWith(".safetensors")));
+  const bytes = weightBytes(files);
   const total = typeof index.total_size === "number" ? index.total_size : bytes;
   const read: ReadRepository = {
     id,
@@ -174,6 +182,11 @@ const THINKING = /enable_thinking|<think>|reasoning_effort|thinking/;
 /** Files of sentence-transformers: the model makes vectors. */
 const VECTORS = /^(modules\.json|1_Pooling\/config\.json|config_sentence_transformers\.json)$/;
 
+/** Classes of models that sort documents or score texts, and of those that make vectors. */
+const SORTS = /(?:ForSequenceClassification|ForRanking|RewardModel)$/;
+const MAKES_VECTORS =
+  /Embeddings?(?:V\d+)?(?:Model)?$|^(?:Bert|Roberta|XLMRoberta|MPNet|NomicBert|ModernBert|DistilBert)\w*(?:Model|MaskedLM)$/;
+
 /** Mistral's own tokenizers hold their chat format themselves. */
 const CHATS = /^(tekken\.json|tokenizer\.model\.v\d+|params\.json)$/;
 
@@ -182,10 +195,11 @@ const WRITTEN_BY_VLLM = /^deepseek_v(32|4)$/;
 
 function kindOf({ files, task, config }: Repository, template: string): HubModelFacts["kind"] {
   const classes = [config?.architectures].flat().map(String);
-  const sorts = classes.some((each) => each.endsWith("ForSequenceClassification"));
+  const sorts = classes.some((each) => SORTS.test(each));
   if (task === "text-ranking" || sorts) return "rerank";
   if (task === "feature-extraction" || task === "sentence-similarity") return "embedding";
   if (files.some((file) => VECTORS.test(file))) return "embedding";
+  if (classes.some((each) => MAKES_VECTORS.test(each))) return "embedding";
   const isWritten =
     files.some((file) => CHATS.test(file)) || WRITTEN_BY_VLLM.test(textOr(config?.model_type));
   return template !== "" || isWritten ? "chat" : undefined;

@@ -1,12 +1,13 @@
-import { isRecord } from "../../faults/json";
+import { isRecord, objectOr } from "../../faults/json";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
+import type { Word } from "../../vllm/argv/unknown";
 import type { ModelEvidence } from "../planned/evidence";
 import { type NamedWeights, namedWeights, ofRank } from "../planned/modelName";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { isJudged, rankCount, residentGiB } from "./kvRoom";
 
 /** Options and variables that make vLLM load other weights than those on disk. */
-const LOADS_OTHERWISE = ["quantization", "hf-overrides", "language-model-only"];
+const LOADS_OTHERWISE = ["hf-overrides", "language-model-only"];
 const TABLES_ELSEWHERE = "VLLM_PLE_TABLE_MEMORY";
 
 /**
@@ -22,6 +23,7 @@ export function certainWeights(
   const isUncertain =
     server.pipelineParallelSize > 1 ||
     LOADS_OTHERWISE.some((name) => options.has(name)) ||
+    isQuantizedAtLoad(options.get("quantization")?.[0], model?.config) ||
     Object.hasOwn(server.environment, TABLES_ELSEWHERE) ||
     isLoadedByHalf(model?.config) ||
     isJudged(server, model);
@@ -49,6 +51,28 @@ export function weightsByName(
   const [quantization] = options.get("quantization") ?? [];
   return named && ofRank(named, { id: declared.id, quantization, ranks: rankCount(server) });
 }
+
+/**
+ * Whether vLLM makes a model's weights smaller while it loads them. Those of a checkpoint in the same
+ * format are loaded as they are: vLLM calls that by the format's name or by a kernel's for it
+ * (`awq_marlin`, `gpt_oss_mxfp4`).
+ */
+function isQuantizedAtLoad(how: Word | undefined, config: unknown): boolean {
+  if (how === undefined) return false;
+  const root = objectOr(config);
+  const own = [root, objectOr(root.text_config)].map(
+    (each) => objectOr(each.quantization_config).quant_method,
+  );
+  const letters = (word: unknown) => String(word).toLowerCase().replaceAll("-", "_");
+  return !own.some((each) => typeof each === "string" && letters(how).includes(letters(each)));
+}
+
+/**
+ * Whether a server's weights take what its files have or less: vLLM makes them smaller, or leaves a
+ * part out. What starts with all of them starts with those, too.
+ */
+export const loadsAtMost = ({ extraArgs }: InferenceServerSettings): boolean =>
+  !readServerArguments(extraArgs).options.has("hf-overrides");
 
 /**
  * Whether a model's config.json says that its weights are float32: vLLM loads them with 16 bits

@@ -6,6 +6,7 @@ export {
   shareRoom,
   sureShare,
 } from "./advice";
+export { weightsByName } from "./certainWeights";
 export { computedShare } from "./computedShare";
 export { gibRange, kvFacts, timesRange } from "./kvFacts";
 export { leastBeforeKv, neededBeforeKv, ownSpeeds } from "./kvRoom";

@@ -16,7 +16,7 @@ import {
   unwarnedShare,
   windowsGiB,
 } from "./advice";
-import { certainWeights, weightsByName } from "./certainWeights";
+import { certainWeights, loadsAtMost, weightsByName } from "./certainWeights";
 import { measuredHere, residentGiB } from "./kvRoom";
 import { fitsMachine, type MemoryLedger } from "./ledger";
 import type { KnownServer } from "./machineMemory";
@@ -121,6 +121,7 @@ function startNeeds(
   return defined({
     weightsGiB,
     byName: named?.source,
+    atMost: (outsideGiB === undefined && kv !== null && loadsAtMost(settings)) || undefined,
     unweighed: (kv === null && isUnweighed(settings, model, named)) || undefined,
     outsideGiB,
     windowGiB,

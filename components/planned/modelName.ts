@@ -11,7 +11,8 @@ export type NamedKind =
   | "vision"
   | "audio"
   | "transcription"
-  | "speech";
+  | "speech"
+  | "pictures";
 
 /** What a model of such a name does, and what it is in a stack file. */
 const SAID_OF: Readonly<Record<Exclude<NamedKind, "chat">, string>> = {
@@ -27,6 +28,7 @@ const SAID_OF: Readonly<Record<Exclude<NamedKind, "chat">, string>> = {
   audio: "hears sound beside text: it is a chat model",
   transcription: "turns speech into text, so it is no chat model",
   speech: "turns text into speech, so it is no chat model",
+  pictures: "makes pictures or videos, so it is no chat model",
 };
 
 /** What a model's name says of its kind, behind `it`; `undefined` where it says nothing. */
@@ -42,13 +44,18 @@ export function namedPooling(id: string): "embedding" | "rerank" | undefined {
   return kind === "embedding" || kind === "rerank" ? kind : undefined;
 }
 
-/** Says of a model that speaks or listens by its name why it isn't served here. */
+/** Says of a model that speaks, listens or draws by its name why it isn't served here. */
 export function unservedByName(id: string): string | undefined {
   const { kind } = readModelName(id);
+  if (kind === "pictures") return `By its name, ${id} ${SAID_OF[kind]}. ${NO_PICTURES}`;
   return kind === "transcription" || kind === "speech"
     ? `By its name, ${id} ${SAID_OF[kind]}. ${NO_SPEECH}`
     : undefined;
 }
+
+/** What to do with a model that draws. */
+export const NO_PICTURES =
+  "A vLLM server writes text: run it in a program for pictures such as ComfyUI, and declare its memory as `otherGpuMemoryGiB`.";
 
 /** What to do with a model that speaks or listens. */
 export const NO_SPEECH =
@@ -57,7 +64,7 @@ export const NO_SPEECH =
 /** What people read in a model's id. */
 export interface ModelName {
   readonly kind: NamedKind;
-  /** The number of all parameters in billions, as it is written: 397 of `397B-A17B`, 56 of `8x7B`. */
+  /** The number of all parameters in billions, as it is written: 397 of `397B-A17B`, about 45 of `8x7B`. */
   readonly billions?: number;
   /** The least bits of a weight; absent where a word only says that there are fewer than 16. */
   readonly bits?: number;
@@ -70,6 +77,11 @@ export interface NamedWeights {
   /** Size in GB (10^9 bytes), on the disk and loaded. */
   readonly gb: number;
   readonly gib: number;
+  /**
+   * The size that the name says, before its number is taken lower for being rounded; left out where
+   * several numbers stand there.
+   */
+  readonly aboutGiB?: number;
   /** Where it is from: `397B parameters of 8 bits, by its name`. */
   readonly source: string;
 }
@@ -79,6 +91,18 @@ const word = (pattern: string): RegExp => new RegExp(`(?<![a-z\\d])(?:${pattern}
 
 /** Kinds by their words, the first that fits. */
 const KINDS: readonly (readonly [NamedKind, RegExp])[] = [
+  [
+    "pictures",
+    /stable-?diffusion|diffusers|hunyuan-?(?:image|video)|(?:text|image)2(?:image|video)/,
+  ],
+  ["pictures", word("(?:t|i|s|ti|txt|img)2(?:i|v|img)|sdxl|flux|ltx")],
+  // A model that reads pictures has a word for what it does with them behind it.
+  [
+    "pictures",
+    word(
+      "image(?![-_](?:capt|text|to|embed|class|segm|enc|reward|chat|instr|q|rerank|guard|retr|underst))(?!.*/)",
+    ),
+  ],
   ["rerank", /(?:^cross-encoder\/|rerank|ms-marco|zerank)(?!.*\/)/],
   ["embedding", /^sentence-transformers\/|(?:embed|minilm|mpnet)(?!.*\/)/],
   ["embedding", word("bge(?:m3)?|e5|gte|colbert|uae|stella|contriever|labse|specter2?|splade")],
@@ -158,11 +182,16 @@ export function namedWeights(id: string): NamedWeights | undefined {
   const told = isWritten ? bits : (own?.bits ?? bits);
   if (billions === undefined || told === undefined) return undefined;
   const gb = Math.min((billions * told) / 8, writtenGB(name));
-  const count = `${own?.billions ?? read?.written}B`;
+  const about = own?.billions ?? read?.written ?? billions;
+  const isAbout = own?.billions === undefined && read?.ofExperts !== undefined;
+  const count = isAbout ? `${read.ofExperts}, about ${about}B` : `${about}B`;
   const from = own?.source === undefined ? "by its name" : `by its name and ${own.source}`;
   return {
     gb,
     gib: (gb * BYTES_PER_GB) / BYTES_PER_GIB,
+    ...(own?.billions === undefined && read?.isAlone === false
+      ? {}
+      : { aboutGiB: (Math.max(gb, (about * told) / 8) * BYTES_PER_GB) / BYTES_PER_GIB }),
     source: `${count} parameters of ${told} bits, ${from}`,
   };
 }
@@ -179,22 +208,42 @@ const HUB_ID = /^[\w.-]+\/[\w.-]+(?::[\w.-]+)?$/;
 /** Numbers of parameters, each alone; active and effective ones (`A3B`, `E4B`) have a letter before. */
 const SIZE = /(?<![a-z\d.]|\d[_])(?:(\d+)x)?(\d+(?:[._]\d+)?)([bmt])(?![a-z\d])/g;
 
-/** All experts share their attention: Mixtral's 8x7B are 46.7, its 8x22B 140.6 (its model cards). */
-const OF_EXPERTS = 0.79;
+/** A number of experts: `128E`. */
+const EXPERTS = word("\\d+e");
+
+/**
+ * All experts share their attention: Mixtral's 8x7B are 46.7, its 8x22B 140.6, and 16x3.8B of
+ * Phi-3.5-MoE are 42 (their model cards).
+ */
+const OF_EXPERTS = { about: 0.8, least: 0.79, leastOfMany: 0.65, few: 8 };
+
+/** The part of all experts' parameters that a model has at least. */
+const leastOfExperts = (experts: number): number =>
+  experts > OF_EXPERTS.few ? OF_EXPERTS.leastOfMany : OF_EXPERTS.least;
 
 /** A number is rounded to its last digit, and some more than that: 70B of 68.98, 120b of 116.8. */
 const ROUNDED = { least: 0.035, most: 0.07 };
 
 /** The billions of parameters in a name as they are written, and the least that they stand for. */
-function billionsIn(
-  name: string,
-): { readonly written: number; readonly least: number } | undefined {
+interface NamedBillions {
+  /** About as many, where a name gives the number of one expert. */
+  readonly written: number;
+  readonly least: number;
+  /** The experts as they are written: `8x7B`. */
+  readonly ofExperts?: string;
+  /** Whether it is the only number; of several the least counts. */
+  readonly isAlone: boolean;
+}
+
+function billionsIn(name: string): NamedBillions | undefined {
   const all = [...name.matchAll(SIZE)].map(([, experts = "1", number = "", unit = ""]) => ({
     unit,
     experts: Number(experts),
     value: Number(number.replace("_", ".")),
     step: stepOf(number),
   }));
+  // With the number of experts behind it, it is what one answer takes: 17B of `17B-128E`.
+  if (EXPERTS.test(name)) return undefined;
   // A window of a million tokens, or training by trillions, stands beside the size.
   const billions = all.filter(({ unit }) => unit === "b");
   const counted = billions.length > 0 ? billions : all;
@@ -203,11 +252,17 @@ function billionsIn(
     .map(({ unit, experts, value, step }) => {
       const scale = { b: 1, m: 1e-3, t: 1e3 }[unit] ?? 1;
       const off = Math.min(ROUNDED.most, Math.max(ROUNDED.least, step / 2 / value));
-      const part = experts > 1 ? experts * OF_EXPERTS : 1;
-      return { written: experts * value * scale, least: value * scale * part * (1 - off) };
+      const least = value * scale * (1 - off);
+      if (experts === 1) return { written: value * scale, least };
+      return {
+        written: Math.round(experts * value * scale * OF_EXPERTS.about),
+        least: least * experts * leastOfExperts(experts),
+        ofExperts: `${experts}x${value}${unit.toUpperCase()}`,
+      };
     });
-  const [smallest] = sizes.sort((a, b) => a.least - b.least);
-  return smallest;
+  const [smallest, another] = sizes.sort((a, b) => a.least - b.least);
+  const isAlone = another === undefined || another.written === smallest?.written;
+  return smallest && { ...smallest, isAlone };
 }
 
 /** The step to which a number is rounded: 10 of `120`, 1 of `27`, 0.1 of `1.7`. */
@@ -251,7 +306,7 @@ const BY_QUANTIZATION = { of8: 1 / 2, of4: 1 / 4 };
 
 /** A rank's part of named weights, as `--quantization` makes them smaller. */
 export function ofRank(
-  { gb, gib, source }: NamedWeights,
+  { gb, gib, aboutGiB, source }: NamedWeights,
   { id, quantization: how, ranks }: Loading,
 ): NamedWeights {
   const isMade = how !== undefined && readModelName(id).bits === FULL;
@@ -261,6 +316,7 @@ export function ofRank(
   return {
     gb: (gb * part) / ranks,
     gib: (gib * part) / ranks,
+    ...(aboutGiB === undefined ? {} : { aboutGiB: (aboutGiB * part) / ranks }),
     source: `${source}${made}${each}`,
   };
 }

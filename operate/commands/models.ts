@@ -149,10 +149,17 @@ type UseOptions = Options & {
   readonly write?: true;
 };
 
+/** Whether a model lacks memory or machines: nobody has to decide anything else of it then. */
+function isTooLarge(recipe: Recipe, seat: Seat): boolean {
+  const fits = orInputFault(() => fitModel(recipe, seat));
+  return !(fits instanceof Error) && (fits.missingGiB !== undefined || fits.lacksMachines);
+}
+
 async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome> {
   const { stack, seat: bare } = placed(options, wanted);
-  const { recipe, own, unread, seat: chosen } = await chooseModel(stack, bare, wanted);
+  const { recipe, own, unread, lacks, seat: chosen } = await chooseModel(stack, bare, wanted);
   const seat = { ...chosen, drafts: options.drafts === true };
+  if (lacks !== undefined && !isTooLarge(recipe, seat)) throw new Failed(lacks.join(" "));
   const change = await changeWithImage(stack, seat, recipe, {
     ...defined({ image: options.image, write: options.write }),
     given: givenOptions(options),

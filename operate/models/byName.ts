@@ -1,6 +1,7 @@
 import type { Recipe } from "../../components/catalogue";
 import { namedFamily } from "../../components/inference-server";
 import { namedPooling, namedWeights, readModelName } from "../../components/planned";
+import { BYTES_PER_GB, BYTES_PER_GIB } from "../../units/memory";
 import { upToHundredth } from "../../vllm/utilization";
 import type { ServerValue } from "./serverValues";
 
@@ -39,6 +40,7 @@ const BESIDE_POOLING_GIB = 5;
 export const poolingShare = (weightsGiB: number, totalGiB: number): number =>
   Math.max(POOLING_SHARE, upToHundredth((weightsGiB + BESIDE_POOLING_GIB) / totalGiB));
 
+const BY_FILES = "the sizes of its files, as the hub lists them";
 const ALONE = "its name alone; nothing else was read of it";
 
 /** A model by its name, with the values of its server beside a recipe's. */
@@ -47,18 +49,31 @@ export interface NamedRecipe {
   readonly values: readonly ServerValue[];
 }
 
+/** A size as a stack file has it: to a hundredth of a GB, or two digits of less. */
+export const writtenGB = (weightsGB: number): number =>
+  Number(weightsGB < 0.1 ? weightsGB.toPrecision(2) : weightsGB.toFixed(2));
+
+/** A model of which nothing was read itself, on a machine. */
+interface Unread {
+  readonly id: string;
+  readonly totalGiB: number;
+  /** Size of its weights by the hub's list of its files. */
+  readonly weightsGB?: number | undefined;
+}
+
 /**
- * A recipe of what a model's name says, for a machine; `undefined` where it tells neither a size nor
- * a kind. It rests on nothing else, so its plan can only refuse or leave open.
+ * A recipe of what a model's name says, and the size of its files; `undefined` where they tell
+ * neither a size nor a kind. It rests on nothing else, so its plan can only refuse or leave open.
  */
-export function recipeByName(id: string, totalGiB: number): NamedRecipe | undefined {
-  const weights = namedWeights(id);
-  if (weights === undefined && readModelName(id).kind === "chat") return undefined;
+export function recipeByName({ id, totalGiB, weightsGB }: Unread): NamedRecipe | undefined {
+  const listed = weightsGB && (weightsGB * BYTES_PER_GB) / BYTES_PER_GIB;
+  const gib = listed ?? namedWeights(id)?.gib;
+  if (gib === undefined && readModelName(id).kind === "chat") return undefined;
   const kind = namedPooling(id) ?? "chat";
   const isGuard = readModelName(id).kind === "guard";
   const { family, tool } = kind === "chat" && !isGuard ? namedFamily(id) : {};
   const date = new Date().toISOString().slice(0, 10);
-  const alone = kind === "chat" ? LARGEST_SHARE : poolingShare(weights?.gib ?? 0, totalGiB);
+  const alone = kind === "chat" ? LARGEST_SHARE : poolingShare(gib ?? 0, totalGiB);
   const recipe: Recipe = {
     id,
     kind,
@@ -86,5 +101,9 @@ export function recipeByName(id: string, totalGiB: number): NamedRecipe | undefi
   };
   const hasTools = family !== undefined || tool !== undefined;
   const noTools = { path: ["tools", "autoChoice"], value: false, why: `judged: ${ALONE}` };
-  return { recipe, values: kind === "chat" && !hasTools ? [noTools] : [] };
+  const size =
+    weightsGB === undefined
+      ? []
+      : [{ path: ["model", "weightsGB"], value: writtenGB(weightsGB), why: BY_FILES }];
+  return { recipe, values: [...size, ...(kind === "chat" && !hasTools ? [noTools] : [])] };
 }

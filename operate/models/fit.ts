@@ -7,6 +7,7 @@ import {
   type ServerKv,
   shareRoom,
   startVerdictOf,
+  sureShare,
 } from "../../components/memory";
 import { type Plan, plan } from "../../components/plan";
 import { isPooling, rankContainer } from "../../components/planned";
@@ -106,7 +107,7 @@ export function fitModel(recipe: Recipe, given: Seat): Fit {
   const first = tried(wanted);
   const { largest } = first;
   if (isPooling(recipe.kind)) {
-    const computed = computedShare(first, wanted, totalOf(seat));
+    const computed = surely(computedShare(first, wanted, totalOf(seat)), first.kv, seat);
     const lacks = { needed: computed.needed, least: computed.least, left: largest };
     return largest < computed.least
       ? { ...none, kv: first.kv, lacks, ...tooLittle(computed.least, largest, totalOf(seat)) }
@@ -130,6 +131,18 @@ export function fitModel(recipe: Recipe, given: Seat): Fit {
     best = tried(share, { window, ...defined({ jobs }) });
   return judgedFit(best, none, seat, largest);
 }
+
+/**
+ * The share of a model of which no start is known: one with which it starts even if it takes the
+ * most that any start took, since the least would then be doubted at once.
+ */
+function surely(computed: ComputedShare, kv: ServerKv | null, seat: Seat): ComputedShare {
+  const sure = seat.own === undefined || kv === null ? 0 : sureShare(kv, totalOf(seat));
+  return sure <= computed.needed ? computed : { ...computed, needed: sure, why: SURELY };
+}
+
+const SURELY =
+  "computed: its weights and one request, beside the most that any start is known to have taken";
 
 /** What is tried in place of a recipe's own value. */
 interface Changed {

@@ -4,6 +4,7 @@ import { Failed } from "../../commandLine/exit";
 import { replaceFile } from "../../commandLine/replaceFile";
 import {
   isHubId,
+  isNearly,
   modelNamed,
   type NamedModel,
   type Recipe,
@@ -16,6 +17,7 @@ import { sureShare } from "../../components/memory";
 import {
   ggufText,
   isPooling,
+  namedPooling,
   readModelName,
   saidOfKind,
   unservedByName,
@@ -28,7 +30,7 @@ import { cachedModels, cacheOn, modelFolder } from "../../machines/hubCache";
 import { engineData, newestEngineData, versionsWithModel } from "../../vllm/engineData";
 import type { OneMachine } from "../stack/readStack";
 import { projectFolder } from "../stack/stackFile";
-import { recipeByName, USUAL_WINDOW } from "./byName";
+import { recipeByName, USUAL_WINDOW, writtenGB } from "./byName";
 import { fitModel } from "./fit";
 import { currentServer, machineOf, type Seat, seatFor } from "./seat";
 import { unclearName, whyNoName } from "./useModel";
@@ -50,6 +52,8 @@ export interface ChosenModel {
   readonly own?: KeptConfig;
   /** Why nothing of it could be read, and what its name says, where that is all that is known. */
   readonly unread?: string;
+  /** What the operator has to decide or to see to before a server serves it, a sentence each. */
+  readonly lacks?: readonly string[];
 }
 
 /**
@@ -87,22 +91,30 @@ export async function chooseModel(
   try {
     return ownModel(await readHubModel(id, { cache, ...defined({ tokenVariable }) }), bare);
   } catch (error) {
-    const named = error instanceof HubUnread ? modelByName(id, error.message, bare) : undefined;
-    if (named === undefined) throw error;
-    return named;
+    const named = error instanceof HubUnread ? modelByName(id, error, bare) : undefined;
+    if (named !== undefined) return named;
+    const close = known.models.find((each) => isNearly(id, each.id));
+    if (close === undefined || !(error instanceof Failed)) throw error;
+    throw new Failed(`Did you mean \`${close.id}\`? ${error.message}`);
   }
 }
 
 /** A model of which nothing could be read, by its name; `undefined` where that says nothing. */
-function modelByName(id: string, unread: string, bare: Seat): ChosenModel | undefined {
+function modelByName(
+  id: string,
+  { message: unread, weightsGB }: HubUnread,
+  bare: Seat,
+): ChosenModel | undefined {
   const { totalGiB } = machineOf(bare.settings, bare.machine);
-  const named = recipeByName(id, totalGiB);
+  const named = recipeByName({ id, totalGiB, weightsGB });
   if (named === undefined) return undefined;
   const { recipe, values } = named;
   const kind = saidOfKind(id);
   const said = kind === undefined ? "" : ` By its name it ${kind}.`;
   const seat = { ...seatFor(recipe, bare), own: { evidence: {}, values } };
-  return { recipe, seat, unread: `${unread}${said} What is here rests on its name alone.` };
+  if (weightsGB === undefined)
+    return { recipe, seat, unread: `${unread}${said} What is here rests on its name alone.` };
+  return { recipe, seat, lacks: [`${unread}${said}`] };
 }
 
 /** Keeps a model's config.json in the operator's `models/`, where every plan reads it. */
@@ -122,19 +134,19 @@ const LONGEST_WINDOW = { chat: 262_144, embedding: 32_768, rerank: 32_768 } as c
 
 /** A recipe of what a model's own files say, with the share that the plan of its cache asks for. */
 function ownModel(facts: Facts, bare: Seat): ChosenModel {
-  const { id, config, kind, weightsGB, thinking, revision, from } = facts;
-  if (kind === undefined)
-    throw new Failed(
-      `${id} has no chat template: it only continues texts, and no client here can use it. Choose its version for chat, or write \`model.kind: base\` yourself.`,
-    );
+  const { id, config, weightsGB, thinking, revision, from } = facts;
+  const kind = namedPooling(id) ?? facts.kind ?? "chat";
   const { max_position_embeddings: positions } = objectOr(config.text_config ?? config);
   const window = typeof positions === "number" ? positions : USUAL_WINDOW;
-  const family = kind === "chat" ? familyOf(config) : undefined;
+  const family = kind === "chat" && facts.kind !== undefined ? familyOf(config) : undefined;
   const date = new Date().toISOString().slice(0, 10);
   const source = `computed from its own files in the ${from}; not measured yet`;
   const placed = seatFor({ kind }, bare);
-  refuseUnservable(facts, placed);
-  const parser = kind === "chat" && family === undefined ? toolParserOf(facts, placed) : {};
+  refuseUnservable(facts);
+  const isGuard = kind === "chat" && readModelName(id).kind === "guard";
+  const parser =
+    kind === "chat" && !isGuard && family === undefined ? toolParserOf(facts, placed) : {};
+  const hasNoTools = isGuard || parser.lacks !== undefined;
   const basis = "judged" as const;
   const computed: Recipe = {
     id,
@@ -164,55 +176,73 @@ function ownModel(facts: Facts, bare: Seat): ChosenModel {
     ],
   };
   const code = "auto_map" in config;
+  const trusted = currentServer(placed);
+  const isTrusted = trusted.trustRemoteCode && trusted.model.id === id;
+  const lacks = [
+    ...(parser.lacks === undefined ? [] : [parser.lacks]),
+    ...(code && !isTrusted ? [codeText(id, placed)] : []),
+  ];
   const values = [
     ...(weightsGB === undefined
       ? []
-      : [{ path: ["model", "weightsGB"], value: Number(weightsGB.toFixed(2)), why: source }]),
+      : [{ path: ["model", "weightsGB"], value: writtenGB(weightsGB), why: source }]),
     { path: ["model", "revision"], value: revision, why: "the commit that was read" },
     ...(code
       ? [{ path: ["trustRemoteCode"], value: true, why: "you wrote it for this model" }]
       : []),
+    ...(hasNoTools ? [{ path: ["tools", "autoChoice"], value: false, why: source }] : []),
   ];
   const read = { source: `config.json of ${id}`, config, ...defined({ weightsGB }) };
   const seat = { ...placed, own: { evidence: { [id]: read }, values } };
   const least = leastVllm(facts, placed);
   const sources = [...computed.sources, { of: ["minimumVllm"], basis, source: FIRST_VLLM, date }];
   const known = least === undefined ? computed : { ...computed, minimumVllm: least, sources };
-  return { recipe: withShare(known, seat), seat, own: facts };
+  return {
+    recipe: withShare(known, seat),
+    seat,
+    own: facts,
+    ...(lacks.length > 0 ? { lacks } : {}),
+  };
+}
+
+/** A model's tool parser, or why it has none although calls are wanted. */
+interface ToolParser {
+  readonly name?: string;
+  readonly source?: string;
+  readonly lacks?: string;
 }
 
 /**
  * The tool parser of a chat model of no known family: the one that was declared for this very
- * model, else by what its chat template writes. Throws `Failed` where calls are wanted and there is
- * none.
+ * model, else by what its chat template writes.
  */
-function toolParserOf(
-  { id, tool, from }: Facts,
-  seat: Seat,
-): { readonly name?: string; readonly source?: string } {
+function toolParserOf({ id, kind, tool, from }: Facts, seat: Seat): ToolParser {
+  if (kind === undefined) return { lacks: noTemplateText(id) };
   const { tools, model } = currentServer(seat);
   const declared = model.id === id && tools.parser !== "auto" ? tools.parser : undefined;
   if (declared !== undefined && declared !== tool)
     return { name: declared, source: "you wrote it for this model" };
   if (tool !== undefined) return { name: tool, source: `by its chat template, from the ${from}` };
   if (model.id === id && !tools.autoChoice) return {};
-  throw new Failed(
-    `${id}: its chat template has no known form of tool calls, and vLLM doesn't start without a parser. Write \`model.id: ${id}\` and the parser named on its page, as \`tools.parser\`, into ${seat.server} yourself, or \`tools.autoChoice: false\` for a chat without tools, then run this again.`,
-  );
+  return {
+    lacks: `${id}: its chat template has no known form of tool calls, so no parser is known for them: without one it only chats. Write \`model.id: ${id}\` and the parser named on its page, as \`tools.parser\`, into ${seat.server} yourself, or \`tools.autoChoice: false\` for a chat without tools, then run this again.`,
+  };
 }
 
-/** Throws `Failed` for a model without weights that vLLM reads, or whose code nobody allowed. */
-function refuseUnservable({ id, config, weightsGB }: Facts, seat: Seat): void {
-  const server = currentServer(seat);
+/** Throws `Failed` for a model without weights that vLLM reads. */
+function refuseUnservable({ id, weightsGB }: Facts): void {
   if (weightsGB === undefined)
     throw new Failed(
-      `${id} has no safetensors weights: choose a repository of the model that has them.`,
-    );
-  if ("auto_map" in config && !(server.trustRemoteCode && server.model.id === id))
-    throw new Failed(
-      `${id} brings code of its own, which would run on your machine: read it at https://huggingface.co/${id}/tree/main. If you trust it, write \`model.id: ${id}\` and \`trustRemoteCode: true\` into ${seat.server} yourself, then run this again.`,
+      `${id} has no weights that vLLM reads, neither safetensors nor pytorch_model.bin: choose a repository of the model that has them.`,
     );
 }
+
+const noTemplateText = (id: string): string =>
+  `${id} has no chat template: it only continues texts, and no client here can use it. Choose its version for chat, or write \`model.kind: base\` yourself.`;
+
+/** Says of a model with code of its own what its operator has to decide. */
+const codeText = (id: string, seat: Seat): string =>
+  `${id} brings code of its own, which would run on your machine: read it at https://huggingface.co/${id}/tree/main. If you trust it, write \`model.id: ${id}\` and \`trustRemoteCode: true\` into ${seat.server} yourself, then run this again.`;
 
 /** Where the least vLLM of a model without a recipe is from. */
 const FIRST_VLLM = "the first vLLM that is known to have its class";

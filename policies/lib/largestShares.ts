@@ -27,7 +27,7 @@ export function largestShares(component: DeclaredResource | undefined): LargestS
       ([key, value]) =>
         typeof value === "number" ||
         (key === "byName" && typeof value === "string") ||
-        (key === "unweighed" && value === true),
+        (["unweighed", "atMost"].includes(key) && value === true),
     );
     const needs: StartNeeds = Object.fromEntries(known);
     const keepingFloor = figure(fits.keepingFloor);

@@ -60,13 +60,22 @@ const KNOWN: readonly (readonly [id: string, gb: number])[] = [
   ["RedHatAI/Meta-Llama-3.1-8B-Instruct-quantized.w8a8", 9.1],
   ["mlx-community/Qwen3-235B-A22B-4bit", 132],
   ["LiquidAI/LFM2.5-350M", 0.71],
+  ["google/gemma-4-E2B-it", 10],
+  ["google/gemma-4-E4B-it", 16],
+  ["inclusionAI/Ling-2.6-flash", 208],
+  ["poolside/Laguna-S-2.1-NVFP4", 68],
+  ["poolside/Laguna-XS-2.1-FP8", 33],
+  ["thinkingmachines/Inkling-Small-NVFP4", 156],
+  ["microsoft/Phi-4-mini-instruct", 8],
 ];
 
 /** Ids that leave the size open: of a part, of effective or active parameters, or of none. */
 const OPEN: readonly string[] = [
   "BAAI/bge-m3",
   "google/gemma-3n-E4B-it",
-  "google/gemma-4-E2B-it",
+  "microsoft/phi-4",
+  "meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8",
+  "org/Inkling-Small-REAP-50",
   "tencent/Hunyuan-Large-A13B",
   "yuhuili/EAGLE3-LLaMA3.3-Instruct-70B",
   "org/Qwen3-32B-lora",
@@ -100,11 +109,29 @@ describe("a model's id", () => {
     expect(namedWeights("Qwen/Qwen3.5-397B-A17B-FP8")).toEqual({
       gb: expect.closeTo(383.1, 1),
       gib: expect.closeTo(356.8, 1),
+      aboutGiB: expect.closeTo(369.7, 1),
       source: "397B parameters of 8 bits, by its name",
     });
     expect(namedWeights("zai-org/GLM-5-FP8")?.source).toBe(
       "743B parameters of 8 bits, by its name and vllm-project/recipes 8959cf64",
     );
+  });
+
+  it.each([
+    // The model cards: 46.7, 140.6 and, of Phi-3.5-MoE, 42 billion.
+    ["mistralai/Mixtral-8x7B-Instruct-v0.1", 93.4, "8x7B, about 45B parameters of 16 bits"],
+    ["mistralai/Mixtral-8x22B-Instruct-v0.1", 281.2, "8x22B, about 141B parameters of 16 bits"],
+    ["org/M-16x3.8B", 84, "16x3.8B, about 49B parameters of 16 bits"],
+  ])("knows that experts share their attention: %s", (id, gb, said) => {
+    const read = namedWeights(id);
+    expect(read?.source).toBe(`${said}, by its name`);
+    expect(read?.gb).toBeLessThan(gb);
+    expect(Math.abs((read?.aboutGiB ?? 0) * 1.073741824 - gb)).toBeLessThan(gb / 5);
+  });
+
+  it("says no more than the least where several numbers stand", () => {
+    expect(namedWeights("allenai/OLMoE-1B-7B-0924")).not.toHaveProperty("aboutGiB");
+    expect(namedWeights("Qwen/Qwen3-8B")?.aboutGiB).toBeCloseTo(14.9, 1);
   });
 
   it("takes no more than the size that it names itself", () => {
@@ -160,6 +187,18 @@ describe("a model's id", () => {
     ["meta-llama/Llama-Guard-4-12B", "guard"],
     ["hexgrad/Kokoro-82M", "speech"],
     ["OpenMOSS-Team/MOSS-TTS", "speech"],
+    ["Qwen/Qwen-Image", "pictures"],
+    ["Qwen/Qwen-Image-Edit-2511", "pictures"],
+    ["Tongyi-MAI/Z-Image-Turbo", "pictures"],
+    ["Wan-AI/Wan2.2-T2V-A14B-Diffusers", "pictures"],
+    ["Wan-AI/Wan2.2-TI2V-5B", "pictures"],
+    ["nvidia/Cosmos3-Super-Text2Image", "pictures"],
+    ["stabilityai/stable-diffusion-3.5-medium", "pictures"],
+    ["black-forest-labs/FLUX.2-dev", "pictures"],
+    ["org/Image-Captioner-7B", "chat"],
+    ["image/Model-7B", "chat"],
+    ["org/Imagen-Chat-7B", "chat"],
+    ["org/DiffusionGemma-26B", "chat"],
     ["openai/gpt-oss-20b", "chat"],
   ])("tells the kind: %s is for %s", (id, kind) => {
     expect(readModelName(id).kind).toBe(kind);
@@ -206,10 +245,11 @@ describe("a model's id", () => {
   });
 
   it("is divided among ranks, and made smaller by quantization of 16 bits alone", () => {
-    const full = { gb: 64, gib: 60, source: "it" };
+    const full = { gb: 64, gib: 60, aboutGiB: 62, source: "it" };
     expect(ofRank(full, { id: "org/M-32B", quantization: "fp8", ranks: 2 })).toEqual({
       gb: 16,
       gib: 15,
+      aboutGiB: 15.5,
       source: "it, with --quantization fp8, on each of 2 ranks",
     });
     expect(ofRank(full, { id: "org/M-32B-FP8", quantization: "fp8", ranks: 1 })).toEqual(full);

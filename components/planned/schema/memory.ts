@@ -118,6 +118,12 @@ export const startNeedsSchema = z
       .boolean()
       .exactOptional()
       .describe("Set where nothing tells what the model's weights take, not even its name."),
+    atMost: z
+      .boolean()
+      .exactOptional()
+      .describe(
+        "Set where vLLM makes the weights smaller as it loads them, by an amount that isn't known: the KV plan counts all of their files, the most that they take.",
+      ),
     outsideGiB: z
       .number()
       .exactOptional()

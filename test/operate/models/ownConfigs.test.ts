@@ -89,8 +89,9 @@ async function change({ config, gb, form, text = NO_AGENTS, server }: Given) {
   vi.stubEnv("HF_ENDPOINT", url);
   try {
     const stack = stackOf(text);
-    const { recipe, seat } = await chooseModel(stack, seatOf(stack, project, server), MODEL);
-    return changeModel(stack, seat, recipe);
+    const chosen = await chooseModel(stack, seatOf(stack, project, server), MODEL);
+    if (chosen.lacks !== undefined) throw new Failed(chosen.lacks.join(" "));
+    return changeModel(stack, chosen.seat, chosen.recipe);
   } finally {
     vi.unstubAllEnvs();
   }
@@ -340,14 +341,7 @@ const MADE: readonly Row[] = [
     "BertModel",
     0.44,
     "vectors",
-    [
-      "other",
-      "embedding",
-      0.03,
-      512,
-      "of the family",
-      "perhaps: computed at best; not measured yet",
-    ],
+    ["other", "embedding", 0.25, 512, "of the family", "yes: computed; not measured yet"],
   ],
   [
     "BambaForCausalLM",
@@ -406,7 +400,7 @@ it("is refused beside clients that its window is too short for, and goes beside 
 it("has no tool parser that nothing names, and takes the one that was written for it", async () => {
   const refused = await used({ ...LLAMA, form: "plain" });
   expect(refused).toBe(
-    "org/model: its chat template has no known form of tool calls, and vLLM doesn't start without a parser. Write `model.id: org/model` and the parser named on its page, as `tools.parser`, into b yourself, or `tools.autoChoice: false` for a chat without tools, then run this again.",
+    "org/model: its chat template has no known form of tool calls, so no parser is known for them: without one it only chats. Write `model.id: org/model` and the parser named on its page, as `tools.parser`, into b yourself, or `tools.autoChoice: false` for a chat without tools, then run this again.",
   );
   const its = (tools: string) =>
     NO_AGENTS.replace(/id: nvidia\/\S+/, `id: ${MODEL}`).replace(

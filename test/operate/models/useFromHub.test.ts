@@ -5,6 +5,7 @@ import { parse } from "yaml";
 import * as catalogue from "../../../components/catalogue/readCatalogue";
 import { plan } from "../../../components/plan/plan";
 import { parseStackFile } from "../../../components/settings/load";
+import { recipeByName } from "../../../operate/models/byName";
 import { httpServer } from "../../layers/httpServer";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { COMMIT, type HubBehaviour, MODEL, StandInHub } from "../fetch/standInHub";
@@ -130,6 +131,7 @@ describe("a model that no recipe tells of, from the hub", () => {
     expect(gated.err).toContain(
       "the model is gated, and the hub refuses access. Ask for access at https://huggingface.co/org/model, and",
     );
+    expect(gated.err).not.toContain("does not fit");
     const many = await use({ ...LLAMA, behaviour: { status: 429 } });
     expect(many.err).toContain(
       "the hub refuses further requests for now (rate limit). Wait some minutes",
@@ -154,6 +156,57 @@ describe("a model that no recipe tells of, from the hub", () => {
     const { code, dgx } = await use({ ...of(config, 16.1), text, args: ["--write"] });
     expect([code, dgx.inferenceServers.b.trustRemoteCode]).toEqual([0, true]);
   });
+});
+
+describe("what a model is, and whether it fits, comes before what it lacks", () => {
+  const plain = "{% for message in messages %}{{ message }}{% endfor %}";
+
+  it("refuses for its size a model that has neither a parser nor trusted code", async () => {
+    const config = JSON.stringify({ ...JSON.parse(made("LlamaForCausalLM")), auto_map: {} });
+    const { code, err } = await use(of(config, 245, plain));
+    expect(code).toBe(1);
+    expect(err).toMatch(/^org\/model does not fit on this machine\./);
+    expect(err).not.toMatch(/template|code of its own/);
+    const small = await use(of(config, 16.1, plain));
+    expect(small.err).toMatch(
+      /^org\/model: its chat template has no known form of tool calls, so no parser is known for them: without one it only chats\..* org\/model brings code of its own/,
+    );
+  });
+
+  it("takes pytorch_model.bin for weights where there are no safetensors", async () => {
+    const files = { "config.json": made("BertModel"), "modules.json": "[]" };
+    const bin = { ...files, "pytorch_model.bin": "x".repeat(20_000_000) };
+    const { code, out } = await use({ files: bin, only: true });
+    expect(code).toBe(0);
+    expect(out).toContain("model.weightsGB: 0.02  computed from its own files in the hub");
+    const none = await use({ files, only: true });
+    expect(none.err.trim()).toBe(
+      "org/model has no weights that vLLM reads, neither safetensors nor pytorch_model.bin: choose a repository of the model that has them.",
+    );
+  });
+
+  it("asks no reranker and no reward model for tools, by class and by name", async () => {
+    const config = JSON.parse(made("LlamaForCausalLM"));
+    const ranks = { ...config, architectures: ["JinaVLForRanking"] };
+    const { code, out } = await use(of(JSON.stringify(ranks), 4.9, plain));
+    expect(code).toBe(0);
+    expect(out).toContain('model.kind: "rerank"');
+    expect(out).not.toContain("tools.");
+  });
+});
+
+it("recipes by the sizes of files say them, and never nothing", () => {
+  const of = (weightsGB: number) => recipeByName({ id: "org/model", totalGiB: 121.69, weightsGB });
+  expect(of(245.2)?.values).toEqual([
+    {
+      path: ["model", "weightsGB"],
+      value: 245.2,
+      why: "the sizes of its files, as the hub lists them",
+    },
+    { path: ["tools", "autoChoice"], value: false, why: expect.stringContaining("judged: ") },
+  ]);
+  expect(of(0.00012345)?.values[0]).toMatchObject({ value: 0.00012 });
+  expect(recipeByName({ id: "org/model", totalGiB: 121.69 })).toBeUndefined();
 });
 
 describe("a model whose name alone is known", () => {
@@ -302,9 +355,9 @@ it("makes vectors without a recipe beside the chat model, at the share that it n
   });
   expect([code, err]).toEqual([0, ""]);
   const { b, embedding } = dgx.inferenceServers;
-  expect([b.gpuMemoryUtilization, embedding.gpuMemoryUtilization]).toEqual([0.62, 0.19]);
+  expect([b.gpuMemoryUtilization, embedding.gpuMemoryUtilization]).toEqual([0.62, 0.28]);
   expect(out).toContain(
-    "gpuMemoryUtilization: 0.19  computed: 4.02 GiB of weights and vLLM at the least",
+    "gpuMemoryUtilization: 0.28  the most that is left of 0.30 (computed: its weights and one request, beside the most that any start is known to have taken",
   );
   expect([planned?.code, planned?.err]).toEqual([0, ""]);
 });
