@@ -1,11 +1,12 @@
 import { Failed } from "../../commandLine/exit";
 import { isHubId } from "../../components/catalogue";
-import { readHubModel } from "../../components/fetch";
+import { HubUnread, readHubModel } from "../../components/fetch";
 import type { Evidence } from "../../components/planned";
 import { defined } from "../../faults/defined";
 import { homeOn, onMachine } from "../../machines/home";
 import { cacheOn } from "../../machines/hubCache";
 import { commandServer } from "../init/command/fromCommand";
+import type { RefusedImage } from "../init/command/image";
 import type { CommandNotes } from "../init/command/notes";
 import { draft, draftEvidence } from "../init/draft";
 import { calledBy, givenText } from "../init/from/given";
@@ -25,8 +26,12 @@ export interface Asked {
   readonly models?: NonNullable<Evidence["models"]>;
   /** Why nothing was read of it. */
   readonly unread?: string;
+  /** What its operator has to decide or to see to first, a sentence each. */
+  readonly lacks?: readonly string[];
   /** What became of a command. */
   readonly told?: CommandNotes;
+  /** Why no machine here runs its image. */
+  readonly refused?: readonly RefusedImage[];
 }
 
 /** A model of which no server can be planned on a machine, and why. */
@@ -44,11 +49,11 @@ export async function askedServer(
   const published = await givenText(given, "stdin");
   const base: Wanted = { name: place.name, clients: [] };
   if (published === undefined) return namedModel(given, facts, base, place);
-  const { server, model, told } = await calledBy(published.source, () =>
+  const { server, model, told, refused } = await calledBy(published.source, () =>
     commandServer(readPublished(published), facts, base, place),
   );
   const wanted = { ...base, ...server };
-  return { model, wanted, told, ...(await ownModel(model, facts, wanted, place)) };
+  return { model, wanted, told, refused, ...(await ownModel(model, facts, wanted, place)) };
 }
 
 /** The model's own files, where the catalogue and this computer's model cache lack it. */
@@ -70,8 +75,12 @@ async function ownModel(
       models: { [id]: { source: `config.json of ${id}`, config, ...defined({ weightsGB }) } },
     };
   } catch (error) {
-    if (error instanceof Failed) return { unread: error.message };
-    throw error;
+    if (!(error instanceof Failed)) throw error;
+    const { message } = error;
+    const weightsGB = error instanceof HubUnread ? error.weightsGB : undefined;
+    if (weightsGB === undefined) return { unread: message };
+    const source = `the hub's list of the files of ${id}`;
+    return { models: { [id]: { source, problem: message, weightsGB } } };
   }
 }
 
@@ -86,13 +95,14 @@ async function namedModel(
   const own = settings.machines[machine.name];
   if (own === undefined) throw new Error("a draft of one machine has it");
   const bare = { settings, machine: machine.name, server: "b", project, leaves: [] };
-  const { recipe, seat, unread } = await chooseModel({ settings: own }, bare, name);
+  const { recipe, seat, unread, lacks } = await chooseModel({ settings: own }, bare, name);
   const fit = fitModel(recipe, seat);
-  if (fit.values.length === 0) return fit;
+  if (fit.values.length === 0)
+    return lacks === undefined ? fit : { ...fit, reasons: [...fit.reasons, ...lacks] };
   const image = fit.image === undefined ? {} : { image: { image: fit.image } };
   return {
     model: recipe.id,
     wanted: { ...base, server: fit.values, ...image },
-    ...defined({ models: seat.own?.evidence, unread }),
+    ...defined({ models: seat.own?.evidence, unread, lacks }),
   };
 }

@@ -1,8 +1,16 @@
-import { leftGiB, type ServerKv, startVerdictOf } from "../../components/memory";
+import {
+  leftGiB,
+  type ServerKv,
+  type StartNeeds,
+  startVerdictOf,
+  weightsByName,
+} from "../../components/memory";
 import type { MachinePlan, Plan } from "../../components/plan";
+import type { InferenceServerSettings } from "../../components/settings";
 import { Failed, FaultyInput } from "../../faults/fault";
 import { sizedDevice, whyNoServer } from "../../machines/devices/devices";
 import type { Judged } from "../../policies/judge";
+import type { RefusedImage } from "../init/command/image";
 import { forSeveralGpus, leftOutText } from "../init/command/notes";
 import { draft, draftEvidence } from "../init/draft";
 import type { Place } from "../init/offers";
@@ -47,14 +55,23 @@ export async function judgeFit(given: string, facts: HostFacts, place: Place): P
     if (none !== undefined) return { fit: unplanned(facts, given, "not judged", [none]) };
     if (!("wanted" in asked)) return { fit: noServer(asked, facts) };
     const more = forSeveralGpus(asked.told?.leftOut ?? []);
-    return more === undefined
-      ? plannedFit(asked, facts, place)
-      : { fit: unplanned(facts, asked.model, "not judged", [forMoreText(more.what)]) };
+    const planned = plannedFit(asked, facts, place);
+    return more === undefined ? planned : ofSeveral(planned, forMoreText(more.what));
   } catch (error) {
     const reasons = reasonsOf(error);
     if (reasons === undefined) throw error;
     return { fit: unplanned(facts, given, "not judged", reasons) };
   }
+}
+
+/** What is said of a server on several GPUs: only that one machine can't start it. */
+function ofSeveral({ fit, ...planned }: PlannedFit, more: string): PlannedFit {
+  if (fit.verdict === "cannot start")
+    return { fit: { ...fit, change: [...fit.change, more] }, ...planned };
+  const { server, why, verdict } = fit;
+  const known = verdict === "not judged" && why !== "" ? [why] : [];
+  const left = { server: { ...server, settings: null }, memory: null };
+  return { fit: { ...fit, ...left, verdict: "not judged", why: more, change: known } };
 }
 
 const forMoreText = (option: string): string =>
@@ -105,19 +122,26 @@ function plannedFit(asked: Asked, facts: HostFacts, { home }: Place): PlannedFit
     throw new Error("a stack file with a server plans one");
   const kv = machine.kv[container] ?? null;
   const found = findingsOf(planned, policies);
-  const start = startOf(machine.ledger, kv, found);
+  const server = settings.machines[machine.name]?.inferenceServers.b;
+  const budgetGiB = (server?.gpuMemoryUtilization ?? 0) * machine.ledger.totalGiB;
+  const weights = weighed(server, budgetGiB, machine.starts[container]);
+  const { outsideGiB, atMost = false } = machine.starts[container] ?? {};
+  const isOpenSize = kv !== null && outsideGiB === undefined && !atMost;
+  const judged = withWeights(startOf({ ledger: machine.ledger, kv, isOpenSize }, found), weights);
+  const start = refusedStart(judged, asked.refused ?? []);
   const isOpen = start.verdict === "not judged" || told === undefined;
   const unread = isOpen && asked.unread !== undefined ? [asked.unread] : [];
-  const server = {
+  const shown = {
     model,
-    settings: settings.machines[machine.name]?.inferenceServers.b ?? null,
+    settings: server ?? null,
     notCarriedOver: told?.leftOut.map(leftOutText) ?? [],
     notInTheCommand: told?.chosen ?? [],
   };
   const memory = { ledger: machine.ledger, kv };
-  const change = [...changesBeside(start.why, found), ...unread];
+  const { verdict, why, beside = [] } = start;
+  const change = [...beside, ...changesBeside(why, found), ...(asked.lacks ?? []), ...unread];
   return {
-    fit: { ...start, machine: machineOf(facts), server, memory, change },
+    fit: { verdict, why, machine: machineOf(facts), server: shown, memory, change },
     machine,
     container,
   };
@@ -131,6 +155,12 @@ const RULES: readonly string[] = [
   "other-gpu-memory",
 ];
 
+/** The rule for starts, which also says of what it can't judge them. */
+const STARTS = "server-starts";
+
+/** The rule for flags, values and variables that a server's vLLM doesn't know. */
+const NAMES = "engine-names";
+
 /** The warnings that do, where nothing refuses it. */
 const WARNINGS: readonly string[] = [
   "kv-no-room",
@@ -143,6 +173,8 @@ const WARNINGS: readonly string[] = [
 interface Finding {
   readonly of: string;
   readonly message: string;
+  /** Whether `up` would stop at it. */
+  readonly isRefused?: boolean;
 }
 
 /** What the plan and the policies say of the start, without lines of a file that isn't written. */
@@ -151,8 +183,17 @@ function findingsOf({ warnings }: Plan, policies: readonly Judged[]): Finding[] 
     ({ name, verdict }) => verdict === "refused" && RULES.includes(name),
   );
   const warned = warnings.filter(({ code }) => WARNINGS.includes(code));
+  const told = policies.filter(
+    ({ name, verdict }) =>
+      (name === NAMES && verdict === "refused") ||
+      ([NAMES, STARTS].includes(name) && verdict === "warned"),
+  );
   return [
-    ...refused.map(({ name, message }) => ({ of: name, message: message.replace(LINE, "") })),
+    ...[...refused, ...told].map(({ name, message, verdict }) => ({
+      of: name,
+      message: message.replace(LINE, ""),
+      isRefused: verdict === "refused",
+    })),
     ...warned.map(({ code, message }) => ({ of: code, message: message.replace(/^b: /, "") })),
   ];
 }
@@ -160,24 +201,68 @@ function findingsOf({ warnings }: Plan, policies: readonly Judged[]): Finding[] 
 /** What to change, without what the verdict says already. */
 const changesBeside = (why: string, found: readonly Finding[]): string[] =>
   found
-    .filter(({ message }) => message !== why)
+    .filter(({ message }) => !why.includes(message))
     .map(({ message }) => message.replace(`, since ${why}`, ""));
 
+/** Whether it starts, and why; `beside` is what else was found of that. */
+type Start = Pick<ServerFit, "verdict" | "why"> & { readonly beside?: readonly string[] };
+
+/** What is known of a server's weights, where its cache can't be planned: a clause about them. */
+function weighed(
+  server: InferenceServerSettings | undefined,
+  budgetGiB: number,
+  { weightsGiB, byName }: Pick<StartNeeds, "weightsGiB" | "byName"> = {},
+): string | undefined {
+  if (weightsGiB === undefined || server === undefined) return undefined;
+  const named = byName === undefined ? undefined : weightsByName(server, undefined);
+  const of = `of its ${budgetGiB.toFixed(2)} GiB`;
+  if (named === undefined) return `its weights take ${weightsGiB.toFixed(2)} ${of}`;
+  const { aboutGiB, source } = named;
+  const taken =
+    aboutGiB === undefined ? `at least ${weightsGiB.toFixed(2)}` : `about ${aboutGiB.toFixed(0)}`;
+  return `its weights take ${taken} ${of} (${source})`;
+}
+
+/** The same with the weights in front, where they alone are known. */
+const withWeights = (start: Start, weights: string | undefined): Start =>
+  start.verdict === "not judged" && weights !== undefined
+    ? { ...start, why: `${weights}; the rest isn't known. ${start.why}` }
+    : start;
+
+/**
+ * The same with an image that can't be used: one for other hardware or of another engine starts
+ * nowhere here, and of a release below the floor no figure is known.
+ */
+function refusedStart(start: Start, refused: readonly RefusedImage[]): Start {
+  if (refused.length === 0) return start;
+  const why = refused.map((each) => each.why).join(" ");
+  const isOther = refused.some((each) => each.isOther);
+  if (start.verdict === "cannot start" && !isOther) return { ...start, beside: [why] };
+  const beside = start.why === "" ? [] : [byMemoryText(start)];
+  return { verdict: isOther ? "cannot start" : "not judged", why, beside };
+}
+
+const byMemoryText = ({ verdict, why }: Start): string =>
+  verdict === "not judged" ? why : `With an image that can be used it ${verdict}: ${why}`;
+
 const LINE = /stack file, line \d+: /g;
+
+/** What a plan has of a server's start. */
+interface PlannedStart extends Pick<MachinePlan, "ledger"> {
+  readonly kv: ServerKv | null;
+  /** Whether an option leaves the size of its weights open, above and below. */
+  readonly isOpenSize: boolean;
+}
 
 /**
  * Whether it starts, by the plan alone. What needs more memory than a machine has, or than it has
  * free after a boot, is left open.
  */
-function startOf(
-  ledger: MachinePlan["ledger"],
-  kv: ServerKv | null,
-  found: readonly Finding[],
-): Pick<ServerFit, "verdict" | "why"> {
+function startOf({ ledger, kv, isOpenSize }: PlannedStart, found: readonly Finding[]): Start {
   const said = (of: string) => found.find((each) => each.of === of)?.message;
-  const verdict = kv === null ? "not judged" : startVerdictOf(kv);
-  const why = kv === null ? said("kv-unknown") : kv.start?.why;
-  const refused = said("server-starts");
+  const verdict = kv === null || isOpenSize ? "not judged" : startVerdictOf(kv);
+  const why = kv === null ? said("kv-unknown") : isOpenSize ? said(STARTS) : kv.start?.why;
+  const refused = found.find(({ of, isRefused }) => of === STARTS && isRefused === true)?.message;
   if (refused !== undefined)
     return {
       verdict: "cannot start",

@@ -1,4 +1,4 @@
-import { readKnownStarts } from "../../components/catalogue";
+import { closeIds, readKnownStarts } from "../../components/catalogue";
 import { readModels } from "../../components/evidence";
 import type { MachinePlan } from "../../components/plan";
 import type { Evidence } from "../../components/planned";
@@ -30,17 +30,22 @@ export function draft(
   const [machine] = planned.machines;
   if (machine === undefined) throw new Error("a stack file of one machine plans one");
   const refused = policies.filter(({ verdict }) => verdict === "refused");
+  /** Names that its vLLM doesn't know, as far as that can be told of its image. */
+  const unknown = policies.filter(
+    ({ name, verdict }) => name === "engine-names" && verdict === "warned",
+  );
   /** What the preflight of `up` would find of it on this machine. */
   const findings = judgeMachine(machine, machineFacts(facts, machine, wanted));
-  return { text, settings, machine, refused, findings };
+  return { text, settings, machine, refused, unknown, findings };
 }
 
 /** What a draft is planned by; `home` as for `draft`. */
-export const draftEvidence = (settings: StackSettings, home?: string): Evidence => ({
-  home: home ?? "/home/operator",
-  models: readModels(settings, projectOrProgram(), home),
-  starts: readKnownStarts(),
-});
+export function draftEvidence(settings: StackSettings, home?: string): Evidence {
+  const project = projectOrProgram();
+  const models = readModels(settings, project, home);
+  const found = { home: home ?? "/home/operator", models, starts: readKnownStarts() };
+  return { ...found, closeIds: closeIds(settings, found, project) };
+}
 
 /** What the preflight would read of the machine, as far as it was. */
 function machineFacts(

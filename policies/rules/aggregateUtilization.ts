@@ -61,7 +61,7 @@ type KnownClaim = Extract<Claim, { known: true }>;
 export const aggregateUtilization: Rule = {
   name: "aggregate-utilization",
   description:
-    "The memory shares of all inference servers of a machine, including the host-installed one, sum to at most 0.90. A fixed KV cache counts with the memory outside it, if that is more than the share. Offloading, swap and other host buffers count too. If servers start on request, each set that runs together is summed on its own.",
+    "The memory shares of all inference servers of a machine, including the host-installed one, sum to at most 0.90. A fixed KV cache counts with the memory outside it, if that is more than the share. Offloading and other host buffers count too. If servers start on request, each set that runs together is summed on its own.",
   level: "mandatory",
   fixed: true,
   advises: true,
@@ -355,7 +355,7 @@ function serverClaim(who: string, args: ServerArguments, size: MachineSize): Cla
   if (totalGiB === undefined)
     return unknownClaim(
       who,
-      "`--kv-cache-memory-bytes`, offloading, swap and buffers take memory outside the share, and the machine's total is not known",
+      "`--kv-cache-memory-bytes`, offloading and buffers take memory outside the share, and the machine's total is not known",
     );
   const demand = { ...memory, ...defined({ outsideGiB: outsideGiB.get(who) }) };
   const taken = takenGiB(demand, totalGiB);

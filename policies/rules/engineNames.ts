@@ -2,7 +2,7 @@ import { ggufLacks, TYPE } from "../../components/planned";
 import { FLAGS_WITH_SETTING } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
-import { nearestKey } from "../../faults/quoting";
+import { nearestKey, slipOf } from "../../faults/quoting";
 import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
 import { isText, text, type Word } from "../../vllm/argv/unknown";
 import {
@@ -15,6 +15,7 @@ import {
 import { type DeclaredResource, displayName, launchOf, ofType } from "../lib/container";
 import { engineDataOf, type RecordedImage, recordsIn } from "../lib/imageRecord";
 import { readContainer } from "../lib/inferenceServer";
+import { isShare } from "../lib/otherEngines";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
 /**
@@ -104,6 +105,15 @@ const SETTINGS: Readonly<Record<string, string>> = {
 
 const PREFIX = "VLLM_";
 
+/** What every other spelling of vLLM's share means. */
+const SHARE = "gpu-memory-utilization";
+
+const SWITCHES_OFF = /^(?:--)?(?:no|disable)-/;
+
+/** Whether an option switches on or off as another one does: `--enable-` is no slip of `--disable-`. */
+const sameSense = (flag: string) => (name: string) =>
+  SWITCHES_OFF.test(flag) === SWITCHES_OFF.test(name);
+
 /** Most unknown flags of a server that are named. */
 const MOST_NAMED = 20;
 
@@ -120,7 +130,7 @@ export function engineFaults(
   const more = server.unknownFlags.length - MOST_NAMED;
   return [
     ...server.unknownFlags.slice(0, MOST_NAMED).map((flag) => {
-      const near = nearestKey(flag.slice(2), names);
+      const near = isShare(flag) ? SHARE : slipOf(flag.slice(2), names.filter(sameSense(flag)));
       const remedy = near === undefined ? "Remove it" : `Write \`--${near}\``;
       return fault({ about: "flag", name: flag }, `has no flag \`${flag}\``, remedy, engine);
     }),
@@ -238,7 +248,7 @@ function variableFault(name: string, value: Word, engine: EngineData): EngineFau
     ];
   }
   const known = engine.variables.map((each) => each.slice(PREFIX.length));
-  const near = nearestKey(name.slice(PREFIX.length), known);
+  const near = slipOf(name.slice(PREFIX.length), known);
   const remedy = near === undefined ? "Remove it" : `Write \`${PREFIX}${near}\``;
   return [fault(of, what, remedy, engine)];
 }

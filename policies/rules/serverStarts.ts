@@ -58,7 +58,7 @@ export const serverStarts: Rule = {
             `Whether ${share.name} can start isn't judged: ${unweighedText(asked.model)}`,
           ),
         ];
-      if (share.needs.outsideGiB === undefined) {
+      if (share.needs.outsideGiB === undefined && share.needs.atMost !== true) {
         const what = `Whether ${share.name} can start isn't judged: what its weights take once loaded is not known.`;
         return [advice(machine, `${what} ${SET_IT}`)];
       }

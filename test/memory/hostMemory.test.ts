@@ -44,8 +44,8 @@ describe("memory outside the share", () => {
     [["--cpu-offload-g=2.5"], 2.5],
     [["--kv-offloading-size", "8", "--cpu-offload-gb", "2"], 10],
     [["--kv-offloading-s=8", "--kv-offloading-backend", "native"], 8],
-    [["--swap-space", "4"], 4],
-    [["--swap=4"], 4],
+    // No known version has that option any more.
+    [["--swap-space", "4", "--cpu-offload-gb", "1"], 1],
     [["--mm-ipc-gpu-memory-gb", "4"], 4],
     [["--mm_ipc_gpu_memory_gb=4", "--cpu-offload-gb", "1"], 5],
     [["--mm-processor-cache-gb", "4"], 8],

@@ -49,7 +49,7 @@ export function demandOf(args: ServerArguments, { adaptersCounted = false }: Cou
  * Options that give vLLM so many GiB beside its share, as the CPU's memory: on this machine it is
  * the same. Whether what images are handed over in lies within the share isn't known, so it counts.
  */
-const HOST_OPTIONS = ["cpu-offload-gb", "kv-offloading-size", "mm-ipc-gpu-memory-gb", "swap-space"];
+const HOST_OPTIONS = ["cpu-offload-gb", "kv-offloading-size", "mm-ipc-gpu-memory-gb"];
 
 /** Sum of all that is asked for beside the share, or what is wrong with an option. */
 function hostGiB(args: ServerArguments): number | string {
@@ -61,10 +61,12 @@ function hostGiB(args: ServerArguments): number | string {
   return typeof connectors === "number" ? offloaded + images + connectors : connectors.why;
 }
 
-/** Sum of what those options ask for. Releases without an option refuse to start with it. */
-function offloadedGiB({ options }: ServerArguments): number | string {
+/** Sum of what those options ask for. A release without an option refuses it, and takes nothing. */
+function offloadedGiB({ options, unknownFlags }: ServerArguments): number | string {
+  const unknown = new Set(unknownFlags.map((flag) => flag.slice(2).replaceAll("_", "-")));
   let sum = 0;
   for (const [name, [value]] of options) {
+    if (unknown.has(name)) continue;
     const option = HOST_OPTIONS.find(
       (each) => each === name || (name.length > 2 && each.startsWith(name)),
     );

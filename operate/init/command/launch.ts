@@ -1,5 +1,5 @@
 import { WrongUse } from "../../../commandLine/exit";
-import { engineNamed } from "../../../components/supply";
+import { engineNamed, startsVllmItself } from "../../../components/supply";
 import { isSecretName } from "../../../faults/secrets";
 import { isKnownOption } from "../../../vllm/argv/serverArguments";
 import { scriptOfShell, serverInvocations } from "../../../vllm/argv/serverInvocations";
@@ -67,8 +67,7 @@ export function launchesIn(text: string): Launches {
     // Most commands start nothing, and need no variables of their own.
     if (!mayStart(words, exported)) continue;
     const found = launchOf(words, new Map([...exported, ...own]));
-    const optional = command.isOptional ? { isOptional: true, told: [IN_BRANCH] } : {};
-    launches.push(...found.map((each) => ({ ...each, ...optional })));
+    launches.push(...found.map((each) => (command.isOptional ? underCondition(each) : each)));
   }
   return { launches, documents };
 }
@@ -81,6 +80,12 @@ function mayStart(words: readonly string[], exported: ReadonlyMap<string, string
   const found = unlessRefused(() => launchOf(words, exported));
   return found instanceof WrongUse || found.length > 0;
 }
+
+const underCondition = (launch: Launch): Launch => ({
+  ...launch,
+  isOptional: true,
+  told: [...(launch.told ?? []), IN_BRANCH],
+});
 
 const IN_BRANCH =
   "The script starts it only under a condition (`if`, `case`, a loop, `&&` or `||`), which isn't judged here.";
@@ -258,6 +263,21 @@ function refuseEngine(name: string): void {
   if (engine !== undefined) refuseCommand(`It starts ${engine.name}, not vLLM. ${engine.belongs}`);
 }
 
+/** Says of a command that starts vLLM behind an image which does that itself. */
+function startedTwice({ options, image = "", rest }: DockerRun): string[] {
+  const starts = startsVllmItself(image);
+  if (starts === "no" || options.some(({ name }) => name === "entrypoint")) return [];
+  const first = asWritten(rest.slice(0, 2).join(" "));
+  const what = `\`${first}\` stands behind the image ${asWritten(image)}`;
+  return starts === "yes"
+    ? [
+        `${what}, whose entrypoint is \`vllm serve\` already: vLLM takes it for arguments, so the command fails as it is published. It is left out here.`,
+      ]
+    : [
+        `${what}. The image's entrypoint may say it already, and then the command fails as it is published. It is left out here.`,
+      ];
+}
+
 /** Programs that a container is started with by hand. */
 const NO_SERVER = /^(?:ba|da|z)?sh$|^python[\d.]*$|^sleep$/;
 
@@ -270,7 +290,10 @@ function inContainer(run: DockerRun): Launch {
   if (unreadable.length > 0) refuseCommand(`It can't be read for certain: ${unreadable[0]}.`);
   const made = { image, container, variables: container.variables, leftOut: [] };
   const [server] = servers;
-  if (server !== undefined) return { ...made, words: known(server, command, container.variables) };
+  if (server !== undefined) {
+    const words = known(server, command, container.variables);
+    return { ...made, words, told: startedTwice(run) };
+  }
   refuseEngine(image);
   refuseEngine(command.slice(0, 3).join(" "));
   const { words, script } = startedByImage(run) ?? refuseCommand(NO_VLLM);

@@ -1,5 +1,5 @@
 // Recipes as people publish them, made up but for NVIDIA's: the profile of a DGX Spark in
-// NVIDIA/NemoClaw docs/inference/dgx-spark-recipe.mdx and the script of the one with 64 GB in
+// NVIDIA/NemoClaw docs/inference/dgx-spark-recipe.mdx, there with the image 26.05.post1, and the script of the one with 64 GB in
 // NVIDIA/dgx-spark-playbooks (sync-vllm-single-spark-64gb.sh, 19491904).
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { madeFacts } from "../init/madeFacts";
 import { runServing } from "../runServing";
 
 const MODEL = "nvidia/Qwen3.6-35B-A3B-NVFP4";
-const NVIDIA = `docker run -d --gpus all --ipc host -p 127.0.0.1:8000:8000 nvcr.io/nvidia/vllm:26.05.post1 \\
+const NVIDIA = `docker run -d --gpus all --ipc host -p 127.0.0.1:8000:8000 nvcr.io/nvidia/vllm:26.10-py3 \\
   vllm serve ${MODEL} --gpu-memory-utilization 0.4 --max-model-len 262144 --max-num-seqs 4 \\
   --max-num-batched-tokens 8192 --kv-cache-dtype fp8 --load-format fastsafetensors \\
   --speculative-config '{"method":"mtp","num_speculative_tokens":3}'`;
@@ -82,6 +82,105 @@ describe("the exit code of serving fit", () => {
     const { change, ...found } = await judged(id);
     expect(found).toMatchObject({ code: 1, verdict });
     expect(change.at(-1)).toMatch(said);
+  });
+
+  it.each([
+    [
+      "unsloth/Qwen3-32B-AWQ",
+      /^its weights take about 15 of its 97\.35 GiB \(32B parameters of 4\.125 bits, by its name\); the rest isn't known\. No KV plan/,
+    ],
+    [
+      "mistralai/Mixtral-8x7B-Instruct-v0.1",
+      /^its weights take about 84 of its 97\.35 GiB \(8x7B, about 45B parameters of 16 bits, by its name\)/,
+    ],
+  ])("says what the name tells where it fits: %s", async (id, why) => {
+    const byId = await judged(id);
+    expect(byId).toMatchObject({ code: 1, verdict: "not judged", why: expect.stringMatching(why) });
+    const byCommand = await judged(`vllm serve ${id}`);
+    expect(byCommand.why).toBe(byId.why);
+  });
+
+  it("names the model that was meant, by id and by command", async () => {
+    const byId = await judged("openai/gpt-oss120b");
+    expect(byId.why).toMatch(
+      /^Did you mean `openai\/gpt-oss-120b`\? The model openai\/gpt-oss120b could not be fetched/,
+    );
+    const byCommand = await judged("vllm serve openai/gpt-oss120b");
+    expect(byCommand.why).toContain("Did you mean `openai/gpt-oss-120b`?");
+  });
+
+  it.each([
+    [
+      "other hardware",
+      "rocm/vllm-dev:open-mi300-08052025",
+      "",
+      "cannot start",
+      "rocm/vllm-dev:open-mi300-08052025 can't be used: its name says that it is made for AMD GPUs (`rocm`), and servers here run on an NVIDIA GPU and an Arm processor (aarch64). Take an image of vLLM for these, such as vllm/vllm-openai:v0.30.0.",
+    ],
+    [
+      "another engine",
+      "lmsysorg/sglang:v0.5.9",
+      "",
+      "cannot start",
+      "lmsysorg/sglang:v0.5.9 can't be used: its name says SGLang. Only vLLM is planned here: start SGLang yourself, and declare its memory as the machine's `otherGpuMemoryGiB`.",
+    ],
+    [
+      "a release below the floor",
+      "vllm/vllm-openai:v0.8.5",
+      "",
+      "not judged",
+      "vllm/vllm-openai:v0.8.5 can't be used: its tag says vllm 0.8.5, below 0.26.0. Pin vllm 0.26.0 or newer.",
+    ],
+    [
+      "a device of other hardware",
+      "own/server:1",
+      "--device /dev/kfd",
+      "cannot start",
+      "The command is for AMD GPUs (--device /dev/kfd), and servers here run on an NVIDIA GPU and an Arm processor (aarch64): take a command for these.",
+    ],
+    [
+      "another processor",
+      "vllm/vllm-openai:v0.30.0",
+      "--platform linux/amd64",
+      "cannot start",
+      "The command is for x86-64 processors (--platform linux/amd64), and servers here run on an NVIDIA GPU and an Arm processor (aarch64): leave that out.",
+    ],
+  ])("says first what init says of the image: %s", async (_, image, options, verdict, why) => {
+    const command = `docker run ${options} --entrypoint vllm ${image} serve openai/gpt-oss-20b --gpu-memory-utilization 0.6 --max-model-len 8192`;
+    const found = await judged(command);
+    expect(found).toMatchObject({ code: 1, verdict, why });
+    expect(found.change[0]).toMatch(/^With an image that can be used it starts: /);
+  });
+
+  it("judges what several GPUs share where even one machine's memory is too small", async () => {
+    const id = "hugging-quants/Meta-Llama-3.1-405B-Instruct-AWQ-INT4";
+    const found = await judged(`vllm serve ${id} --tensor-parallel-size 2`);
+    expect(found).toMatchObject({ code: 1, verdict: "cannot start" });
+    expect(found.why).toMatch(/its weights take at least 187\.\d+ GiB/);
+    expect(found.change.at(-1)).toContain("--tensor-parallel-size 2");
+    const fits = await judged("vllm serve org/M-8B --tensor-parallel-size 2");
+    expect(fits).toMatchObject({ verdict: "not judged", server: { settings: null } });
+    expect(fits.why).toMatch(/^it is for several GPUs/);
+    expect(fits.change).toEqual([expect.stringContaining("about 15 of its")]);
+  });
+
+  it("tells a flag that this vLLM lacks, which takes no memory", async () => {
+    const found = await judged(serve(0.6, "--swap-space 60"));
+    expect(found).toMatchObject({ code: 0, verdict: "starts" });
+    expect(found.change).toEqual([
+      expect.stringMatching(/vLLM 0\.30\.0 has no flag `--swap-space`\. Remove it\./),
+    ]);
+  });
+
+  it("leaves open what an option makes of the weights, as plan does", async () => {
+    const found = await judged(serve(0.6, `--hf-overrides '{"num_hidden_layers": 4}'`));
+    expect(found).toMatchObject({ code: 1, verdict: "not judged" });
+    expect(found.why).toMatch(/^Whether vllm-gpt-oss-20b-8000 can start isn't judged: what its/);
+  });
+
+  it.each(["mxfp4", "gpt_oss_mxfp4", "fp8"])("and plan agree on --quantization %s", async (how) => {
+    const { verdict, change } = await judged(serve(0.6, `--quantization ${how}`));
+    expect({ verdict, change }).toEqual({ verdict: "starts", change: [] });
   });
 
   it("gives a model the kind and the window that its name allows", async () => {

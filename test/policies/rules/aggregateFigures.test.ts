@@ -110,8 +110,8 @@ describe("the answer to a sum that is too large", () => {
 describe("memory that a server takes beside its share", () => {
   it.each<[string, string, Record<string, unknown>, string[]]>([
     [
-      "half a GiB of swap",
-      "--gpu-memory-utilization 0.9 --swap-space 0.5",
+      "half a GiB of host memory",
+      "--gpu-memory-utilization 0.9 --cpu-offload-gb 0.5",
       {},
       refused(
         "0.905 of its memory (90.5 of 100 GiB)",
@@ -120,8 +120,8 @@ describe("memory that a server takes beside its share", () => {
       ),
     ],
     [
-      "a fixed cache with half a GiB of swap",
-      "--gpu-memory-utilization 0.5 --kv-cache-memory-bytes 90G --swap-space 0.5",
+      "a fixed cache with half a GiB of host memory",
+      "--gpu-memory-utilization 0.5 --kv-cache-memory-bytes 90G --cpu-offload-gb 0.5",
       memory(0.9, {}, 10),
       refused(
         "1.005 of its memory (100.5 of 100 GiB)",
