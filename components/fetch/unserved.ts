@@ -1,7 +1,7 @@
 import { defined } from "../../faults/defined";
 import { type JsonObject, textOr } from "../../faults/json";
 import { ggufText } from "../planned/gguf";
-import { NO_SPEECH } from "../planned/modelName";
+import { NO_PICTURES, NO_SPEECH } from "../planned/modelName";
 
 /** What tells what a repository of the hub holds. */
 export interface Repository {
@@ -42,7 +42,7 @@ export function unserved({
 }: Repository): string | undefined {
   const has = (ending: string) => files.some((file) => file.toLowerCase().endsWith(ending));
   if (files.includes("model_index.json") || (PICTURE_TASKS.test(task) && config === undefined))
-    return `${id} makes pictures (a diffusion pipeline), but a vLLM server writes text: run it in a program for pictures such as ComfyUI, and declare its memory as \`otherGpuMemoryGiB\`.`;
+    return `${id} makes pictures (a diffusion pipeline). ${NO_PICTURES}`;
   if (adapter !== undefined || (files.includes("adapter_config.json") && config === undefined))
     return adapterText({ id, ...defined({ adapter, revision }) });
   if (has(".gguf") && !has(".safetensors")) return `${id} ${ggufText(id)}`;

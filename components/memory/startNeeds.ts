@@ -95,6 +95,10 @@ const isUnweighed = (
   residentGiB(settings, model) === undefined &&
   measuredHere(settings)?.charged === undefined;
 
+/** Whether a server starts even if vLLM loads all of its files, of which an option takes a part away. */
+const startsAtMost = (settings: KnownServer["settings"], kv: ServerKvResult["kv"]): boolean =>
+  kv !== null && loadsAtMost(settings) && startVerdictOf(kv) === "starts";
+
 /** What is known of a server's needs at its start; `kv` is its KV plan. */
 function startNeeds(
   { settings, model, plan: { container, memory } }: KnownServer,
@@ -121,7 +125,7 @@ function startNeeds(
   return defined({
     weightsGiB,
     byName: named?.source,
-    atMost: (outsideGiB === undefined && kv !== null && loadsAtMost(settings)) || undefined,
+    atMost: (outsideGiB === undefined && startsAtMost(settings, kv)) || undefined,
     unweighed: (kv === null && isUnweighed(settings, model, named)) || undefined,
     outsideGiB,
     windowGiB,

@@ -49,11 +49,18 @@ export async function askedServer(
   const published = await givenText(given, "stdin");
   const base: Wanted = { name: place.name, clients: [] };
   if (published === undefined) return namedModel(given, facts, base, place);
-  const { server, model, told, refused } = await calledBy(published.source, () =>
+  const { server, model, told, refused, unknownFlags } = await calledBy(published.source, () =>
     commandServer(readPublished(published), facts, base, place),
   );
   const wanted = { ...base, ...server };
-  return { model, wanted, told, refused, ...(await ownModel(model, facts, wanted, place)) };
+  return {
+    model,
+    wanted,
+    told,
+    refused,
+    lacks: unknownFlags,
+    ...(await ownModel(model, facts, wanted, place)),
+  };
 }
 
 /** The model's own files, where the catalogue and this computer's model cache lack it. */

@@ -185,8 +185,7 @@ function findingsOf({ warnings }: Plan, policies: readonly Judged[]): Finding[] 
   const warned = warnings.filter(({ code }) => WARNINGS.includes(code));
   const told = policies.filter(
     ({ name, verdict }) =>
-      (name === NAMES && verdict === "refused") ||
-      ([NAMES, STARTS].includes(name) && verdict === "warned"),
+      (name === NAMES && verdict === "refused") || (name === STARTS && verdict === "warned"),
   );
   return [
     ...[...refused, ...told].map(({ name, message, verdict }) => ({

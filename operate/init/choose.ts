@@ -66,14 +66,14 @@ export async function choose(given: HostFacts, place: Place, answers: Answers = 
     ...byCommand?.server,
   };
   const wanted: Wanted = { ...known, ...(ask && (await around(facts, known, ask))) };
-  const { findings, refused, unknown } = draft(facts, wanted, home);
+  const { findings, refused } = draft(facts, wanted, home);
   /** What to mend before `up`, a sentence each. */
   const mend = [
     ...(byCommand?.mend ?? []),
     ...toMend(facts, offer),
     ...none,
     ...(wanted.systemGiB === undefined ? unexplainedMemory(facts, wanted) : []),
-    ...(byCommand === undefined ? [] : refusedText([...refused, ...unknown], wanted)),
+    ...(byCommand === undefined ? [] : refusedText(refused, wanted)),
     ...findings.map(({ message }) => message),
   ];
   /** Hub id of server B's model; `null` without a B. */

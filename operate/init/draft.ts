@@ -30,13 +30,9 @@ export function draft(
   const [machine] = planned.machines;
   if (machine === undefined) throw new Error("a stack file of one machine plans one");
   const refused = policies.filter(({ verdict }) => verdict === "refused");
-  /** Names that its vLLM doesn't know, as far as that can be told of its image. */
-  const unknown = policies.filter(
-    ({ name, verdict }) => name === "engine-names" && verdict === "warned",
-  );
   /** What the preflight of `up` would find of it on this machine. */
   const findings = judgeMachine(machine, machineFacts(facts, machine, wanted));
-  return { text, settings, machine, refused, unknown, findings };
+  return { text, settings, machine, refused, findings };
 }
 
 /** What a draft is planned by; `home` as for `draft`. */

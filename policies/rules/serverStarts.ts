@@ -58,7 +58,9 @@ export const serverStarts: Rule = {
             `Whether ${share.name} can start isn't judged: ${unweighedText(asked.model)}`,
           ),
         ];
-      if (share.needs.outsideGiB === undefined && share.needs.atMost !== true) {
+      if (share.needs.outsideGiB === undefined) {
+        // By the plan of its cache it starts even with all of its files.
+        if (share.needs.atMost === true) return [];
         const what = `Whether ${share.name} can start isn't judged: what its weights take once loaded is not known.`;
         return [advice(machine, `${what} ${SET_IT}`)];
       }

@@ -122,7 +122,7 @@ export const startNeedsSchema = z
       .boolean()
       .exactOptional()
       .describe(
-        "Set where vLLM makes the weights smaller as it loads them, by an amount that isn't known: the KV plan counts all of their files, the most that they take.",
+        "Set where vLLM makes the weights smaller as it loads them, by an amount that isn't known, and the server starts even with all of their files by its KV plan.",
       ),
     outsideGiB: z
       .number()

@@ -6,6 +6,8 @@ import { putAt } from "../../../faults/json";
 import { readBy } from "../../../faults/schemaFaults";
 import { secretPaths } from "../../../faults/secrets";
 import { imageReference } from "../../../machines/docker/imageReference";
+import { engineDataFor } from "../../../policies/lib/imageRecord";
+import { engineFaults } from "../../../policies/rules/engineNames";
 import { readServerArguments, type ServerArguments } from "../../../vllm/argv/serverArguments";
 import { isText } from "../../../vllm/argv/unknown";
 import { engineData, newestEngineData } from "../../../vllm/engineData";
@@ -44,6 +46,8 @@ export interface CommandServer {
   readonly mend: readonly string[];
   /** Why no machine here runs its image, or what the image is given. */
   readonly refused: readonly RefusedImage[];
+  /** Flags that its vLLM lacks, where an image that is not vLLM's own may have them. */
+  readonly unknownFlags: readonly string[];
 }
 
 /** Order of a server's values in the stack file; the others follow. */
@@ -60,7 +64,7 @@ export function commandServer(
   base: Wanted,
   place: Place,
 ): CommandServer {
-  const { launch, image, args, engine, model: named } = readParts(start, base.key);
+  const { launch, image, args, engine, model: named, unknownFlags } = readParts(start, base.key);
   const inContainer = launch.container !== undefined;
   const ofArguments = argumentValues(args, { engine, inContainer });
   const own = ownModels(args, launch, { model: named, values: ofArguments.values });
@@ -113,6 +117,7 @@ export function commandServer(
         ...ofClients,
       ],
     },
+    unknownFlags,
     refused: [
       ...(image.refused === undefined ? [] : [image.refused]),
       ...elsewhere.map((why) => ({ why, isOther: true })),
@@ -120,6 +125,7 @@ export function commandServer(
     mend: [
       ...image.mend,
       ...elsewhere,
+      ...unknownFlags,
       ...severalGpusText(leftOut),
       ...own.mend,
       ...runningAlready(model, facts),
@@ -141,7 +147,15 @@ function readParts(start: Launch, key?: string) {
     refuseCommand(
       `vLLM doesn't take these words: ${surplus.join(", ")}. An option begins with two hyphens (--). ${LINE_GOES_ON}`,
     );
-  return { launch, image, args, engine, model: modelOf(args) };
+  // Of vLLM's own image the policies say it.
+  const isOwn = engineDataFor(image.image.image, version).exact;
+  const faults = isOwn ? [] : engineFaults(args, new Map(), engine);
+  const unknownFlags = faults.flatMap(({ about, message }) =>
+    about === "flag"
+      ? [`${message} Its image may differ: it is not vLLM's own in this version.`]
+      : [],
+  );
+  return { launch, image, args, engine, model: modelOf(args), unknownFlags };
 }
 
 /** The vLLM that an image's tag names. */

@@ -172,6 +172,27 @@ describe("the exit code of serving fit", () => {
     ]);
   });
 
+  it.each<[string, RegExp | undefined]>([
+    [
+      "vllm/vllm-openai:v0.30.0 vllm serve",
+      /^`vllm serve` stands behind the image vllm\/vllm-openai:v0\.30\.0, whose entrypoint is `vllm serve` already: .* It is left out here\.$/,
+    ],
+    [
+      "vllm/vllm-openai:latest vllm serve",
+      /^`vllm serve` stands behind the image vllm\/vllm-openai:latest\. The image's entrypoint may say it already, /,
+    ],
+    ["lmcache/vllm-openai:v0.4 vllm serve", /The image's entrypoint may say it already/],
+    ["vllm/vllm-openai:v0.30.0", undefined],
+    ["--entrypoint '' vllm/vllm-openai:v0.30.0 vllm serve", undefined],
+    ["nvcr.io/nvidia/vllm:26.10-py3 vllm serve", undefined],
+    ["vllm-node vllm serve", undefined],
+  ])("says of a start that stands twice that it fails: %s", async (run, said) => {
+    const command = `docker run --gpus all ${run} openai/gpt-oss-20b --gpu-memory-utilization 0.6 --max-model-len 8192`;
+    const { server } = await judged(command);
+    const told = server.notInTheCommand.filter((each: string) => each.includes("entrypoint"));
+    expect(told).toEqual(said === undefined ? [] : [expect.stringMatching(said)]);
+  });
+
   it("leaves open what an option makes of the weights, as plan does", async () => {
     const found = await judged(serve(0.6, `--hf-overrides '{"num_hidden_layers": 4}'`));
     expect(found).toMatchObject({ code: 1, verdict: "not judged" });

@@ -195,7 +195,7 @@ describe("memory that a server takes beside its share", () => {
       { totalGiB: 0 },
       unreadable(
         "b",
-        "`--kv-cache-memory-bytes`, offloading, swap and buffers take memory outside the share, and the machine's total is not known",
+        "`--kv-cache-memory-bytes`, offloading and buffers take memory outside the share, and the machine's total is not known",
       ),
     ],
   ])("is counted: %s", (_, command, more, message) => {

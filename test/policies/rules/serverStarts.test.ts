@@ -326,6 +326,20 @@ describe("server-starts", () => {
     ]);
   });
 
+  it("weighs a checkpoint in the format that it is loaded in as it is", () => {
+    const config = { quantization_config: { quant_method: "mxfp4" } };
+    const of = (how: string, weightsGB: number) =>
+      said({
+        id: "org/model",
+        weightsGB,
+        config,
+        settings: { extraArgs: ["--quantization", how] },
+      });
+    expect(of("gpt_oss_mxfp4", 20)).toEqual(["pass: "]);
+    expect(of("mxfp4", 200)[0]).toMatch(/^refused: vllm-model-8001 can't start: its weights take/);
+    expect(of("fp8", 200)[0]).toMatch(/^warned: Whether vllm-model-8001 can start isn't judged/);
+  });
+
   it("says of a model that nobody could weigh what to write", () => {
     expect(said({ id: "org/model" })).toEqual([
       "warned: Whether vllm-model-8001 can start isn't judged: nobody could weigh org/model: write `model.weightsGB` (`serving fetch --check` asks the hub for the size).",
@@ -503,6 +517,7 @@ describe("a machine component of one's own", () => {
 
   it("takes a figure that is not known for a missing one", () => {
     expect(judged({ outsideGiB: UNKNOWN_TEXT })[1]).toMatch(/^Whether b can start isn't judged/);
+    expect(judged({ outsideGiB: UNKNOWN_TEXT, atMost: true })[0]).toBe("pass");
   });
 
   it("passes a window that is not known", () => {
