@@ -33,6 +33,7 @@ import { projectFolder } from "../stack/stackFile";
 import { recipeByName, USUAL_WINDOW, writtenGB } from "./byName";
 import { fitModel } from "./fit";
 import { currentServer, machineOf, type Seat, seatFor } from "./seat";
+import type { ServerValue } from "./serverValues";
 import { unclearName, whyNoName } from "./useModel";
 
 /** A config.json to be kept for later plans. */
@@ -134,25 +135,62 @@ const LONGEST_WINDOW = { chat: 262_144, embedding: 32_768, rerank: 32_768 } as c
 
 /** A recipe of what a model's own files say, with the share that the plan of its cache asks for. */
 function ownModel(facts: Facts, bare: Seat): ChosenModel {
-  const { id, config, weightsGB, thinking, revision, from } = facts;
+  const { id, config, weightsGB } = facts;
   const kind = namedPooling(id) ?? facts.kind ?? "chat";
-  const { max_position_embeddings: positions } = objectOr(config.text_config ?? config);
-  const window = typeof positions === "number" ? positions : USUAL_WINDOW;
-  const family = kind === "chat" && facts.kind !== undefined ? familyOf(config) : undefined;
-  const date = new Date().toISOString().slice(0, 10);
-  const source = `computed from its own files in the ${from}; not measured yet`;
   const placed = seatFor({ kind }, bare);
   refuseUnservable(facts);
+  const family = kind === "chat" && facts.kind !== undefined ? familyOf(config) : undefined;
   const isGuard = kind === "chat" && readModelName(id).kind === "guard";
   const parser =
     kind === "chat" && !isGuard && family === undefined ? toolParserOf(facts, placed) : {};
-  const hasNoTools = isGuard || parser.lacks !== undefined;
-  const basis = "judged" as const;
-  const computed: Recipe = {
+  const computed = ownRecipe(facts, { kind, family: family ?? "other", parser });
+  const trusted = currentServer(placed);
+  const isTrusted = trusted.trustRemoteCode && trusted.model.id === id;
+  const lacks = [
+    ...(parser.lacks === undefined ? [] : [parser.lacks]),
+    ...("auto_map" in config && !isTrusted ? [codeText(id, placed)] : []),
+  ];
+  const values = ownValues(facts, isGuard || parser.lacks !== undefined);
+  const read = { source: `config.json of ${id}`, config, ...defined({ weightsGB }) };
+  const seat = { ...placed, own: { evidence: { [id]: read }, values } };
+  const minimumVllm = leastVllm(facts, placed);
+  const first = {
+    of: ["minimumVllm"],
+    basis: "judged" as const,
+    source: FIRST_VLLM,
+    date: today(),
+  };
+  const sources = [...computed.sources, first];
+  const known = minimumVllm === undefined ? computed : { ...computed, minimumVllm, sources };
+  return {
+    recipe: withShare(known, seat),
+    seat,
+    own: facts,
+    ...(lacks.length > 0 ? { lacks } : {}),
+  };
+}
+
+const today = (): string => new Date().toISOString().slice(0, 10);
+
+const computedFrom = ({ from }: Facts): string =>
+  `computed from its own files in the ${from}; not measured yet`;
+
+/** What is decided of a model before its recipe. */
+interface Decided extends Pick<Recipe, "kind" | "family"> {
+  readonly parser: ToolParser;
+}
+
+/** The recipe of a model's own files, without a share. */
+function ownRecipe(facts: Facts, { kind, family, parser }: Decided): Recipe {
+  const { id, config, weightsGB, thinking, from } = facts;
+  const { max_position_embeddings: positions } = objectOr(config.text_config ?? config);
+  const window = typeof positions === "number" ? positions : USUAL_WINDOW;
+  const [source, date, basis] = [computedFrom(facts), today(), "judged" as const];
+  return {
     id,
     kind,
     thinking: kind === "chat" && thinking,
-    family: family ?? "other",
+    family,
     machines: 1,
     servedModelName: (id.split("/")[1] ?? id).toLowerCase(),
     config: { from: "model", source: `its own, from the ${from}`, date },
@@ -165,44 +203,27 @@ function ownModel(facts: Facts, bare: Seat): ChosenModel {
     against: [],
     notes: [],
     sources: [
-      {
-        of: ["weights.diskGB", "share.alone", "settings.maxModelLen"],
-        basis,
-        source,
-        date,
-      },
+      { of: ["weights.diskGB", "share.alone", "settings.maxModelLen"], basis, source, date },
       { of: ["parsers.tool"], basis, source: parser.source ?? source, date },
       { of: ["settings.kvCacheDtype"], basis, source: "the model's own format", date },
     ],
   };
-  const code = "auto_map" in config;
-  const trusted = currentServer(placed);
-  const isTrusted = trusted.trustRemoteCode && trusted.model.id === id;
-  const lacks = [
-    ...(parser.lacks === undefined ? [] : [parser.lacks]),
-    ...(code && !isTrusted ? [codeText(id, placed)] : []),
-  ];
-  const values = [
+}
+
+/** Values of its server beside a recipe's. */
+function ownValues(facts: Facts, hasNoTools: boolean): ServerValue[] {
+  const { config, weightsGB, revision } = facts;
+  const why = computedFrom(facts);
+  return [
     ...(weightsGB === undefined
       ? []
-      : [{ path: ["model", "weightsGB"], value: writtenGB(weightsGB), why: source }]),
+      : [{ path: ["model", "weightsGB"], value: writtenGB(weightsGB), why }]),
     { path: ["model", "revision"], value: revision, why: "the commit that was read" },
-    ...(code
+    ...("auto_map" in config
       ? [{ path: ["trustRemoteCode"], value: true, why: "you wrote it for this model" }]
       : []),
-    ...(hasNoTools ? [{ path: ["tools", "autoChoice"], value: false, why: source }] : []),
+    ...(hasNoTools ? [{ path: ["tools", "autoChoice"], value: false, why }] : []),
   ];
-  const read = { source: `config.json of ${id}`, config, ...defined({ weightsGB }) };
-  const seat = { ...placed, own: { evidence: { [id]: read }, values } };
-  const least = leastVllm(facts, placed);
-  const sources = [...computed.sources, { of: ["minimumVllm"], basis, source: FIRST_VLLM, date }];
-  const known = least === undefined ? computed : { ...computed, minimumVllm: least, sources };
-  return {
-    recipe: withShare(known, seat),
-    seat,
-    own: facts,
-    ...(lacks.length > 0 ? { lacks } : {}),
-  };
 }
 
 /** A model's tool parser, or why it has none although calls are wanted. */

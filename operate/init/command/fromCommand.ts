@@ -19,7 +19,7 @@ import { freePort, type Wanted } from "../settings";
 import { chosenValues } from "./chosen";
 import { clientsOf } from "./clients";
 import type { ContainerFacts } from "./dockerOptions";
-import { imageOf, type RefusedImage } from "./image";
+import { type CommandImage, imageOf, type RefusedImage } from "./image";
 import { filled, type Launch, LINE_GOES_ON } from "./launch";
 import { kindText, modelOf, modelValues, thinkingText } from "./model";
 import { type CommandNotes, leftOutText, severalGpusText } from "./notes";
@@ -118,10 +118,7 @@ export function commandServer(
       ],
     },
     unknownFlags,
-    refused: [
-      ...(image.refused === undefined ? [] : [image.refused]),
-      ...elsewhere.map((why) => ({ why, isOther: true })),
-    ],
+    refused: refusedOf(image, elsewhere),
     mend: [
       ...image.mend,
       ...elsewhere,
@@ -132,6 +129,12 @@ export function commandServer(
     ],
   };
 }
+
+/** Why no machine here runs a command's image, or what its container is given. */
+const refusedOf = ({ refused }: CommandImage, elsewhere: readonly string[]): RefusedImage[] => [
+  ...(refused === undefined ? [] : [refused]),
+  ...elsewhere.map((why) => ({ why, isOther: true })),
+];
 
 /** What a command says, before anything of a machine is known. */
 function readParts(start: Launch, key?: string) {
