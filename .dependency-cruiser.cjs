@@ -12,6 +12,7 @@ const MAY_USE = {
   // Below planned data and settings: both have fields of these forms.
   "components/fields": ["faults", "machines"],
   "components/planned": ["components/fields", "machines", "units"],
+  "components/model-name": ["units"],
   // The pinned release is supply's data.
   "components/kv": ["components/(planned|supply)", "faults", "units"],
   "components/settings": [
@@ -24,7 +25,8 @@ const MAY_USE = {
   "components/host": ["components/planned", "faults", "machines", "units"],
   // Below settings, whose schema has its block.
   "components/on-demand": ["components/(fields|host|planned)", "faults", "machines"],
-  "components/supply": ["components/planned", "faults", "machines"],
+  "components/releases": [],
+  "components/supply": ["components/(planned|releases)", "faults", "machines"],
   "components/inference-server": [
     "components/(host|planned|settings)",
     "faults",
@@ -35,7 +37,7 @@ const MAY_USE = {
   "components/catalogue": ["components/(fields|planned|settings)", "faults", "machines"],
   "components/together": ["components/planned", "faults", "vllm"],
   "components/memory": [
-    "components/(inference-server|kv|planned|settings|supply|together)",
+    "components/(inference-server|kv|model-name|planned|settings|supply|together)",
     "faults",
     "machines",
     "units",
@@ -76,7 +78,7 @@ const MAY_USE = {
     "machines",
   ],
   "components/fetch": [
-    "components/(inference-server|on-demand|plan)",
+    "components/(inference-server|model-name|on-demand|plan)",
     "faults",
     "http",
     "machines",

@@ -1,7 +1,7 @@
 import { defined } from "../../faults/defined";
 import { type JsonObject, textOr } from "../../faults/json";
-import { ggufText } from "../planned/gguf";
-import { NO_PICTURES, NO_SPEECH } from "../planned/modelName";
+import { ggufText } from "../model-name/gguf";
+import { NO_PICTURES, NO_SPEECH } from "../model-name/modelName";
 
 /** What tells what a repository of the hub holds. */
 export interface Repository {

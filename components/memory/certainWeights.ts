@@ -1,8 +1,8 @@
 import { isRecord, objectOr } from "../../faults/json";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import type { Word } from "../../vllm/argv/unknown";
+import { type NamedWeights, namedWeights, ofRank } from "../model-name/modelName";
 import type { ModelEvidence } from "../planned/evidence";
-import { type NamedWeights, namedWeights, ofRank } from "../planned/modelName";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { isJudged, rankCount, residentGiB } from "./kvRoom";
 

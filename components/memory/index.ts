@@ -8,7 +8,7 @@ export {
 } from "./advice";
 export { weightsByName } from "./certainWeights";
 export { computedShare } from "./computedShare";
-export { gibRange, kvFacts, timesRange } from "./kvFacts";
+export { kvFacts } from "./kvFacts";
 export { leastBeforeKv, neededBeforeKv, ownSpeeds } from "./kvRoom";
 export { leftGiB, partsBeyondShares, takenBy } from "./ledger";
 export { totalFinding } from "./machineMemory";

@@ -1,4 +1,5 @@
 import { BYTES_PER_GIB } from "../../units/memory";
+import { gibRange, timesRange } from "../../units/ranges";
 import { thousands } from "../../units/thousands";
 import { reuseText } from "../kv";
 import { type ServerKv, startVerdictOf } from "./serverKv";
@@ -107,19 +108,3 @@ export const roomText = (room: ServerKv["room"]): string =>
   room.basis === "estimated"
     ? `${gibRange(room)}, an estimate before its first start`
     : `${gibRange(room)} (${room.basis})`;
-
-/** `4.31 to 4.94 GiB`, or one figure where it is exact. */
-export const gibRange = ({
-  lowGiB,
-  highGiB,
-}: {
-  readonly lowGiB: number;
-  readonly highGiB: number;
-}): string =>
-  lowGiB === highGiB
-    ? `${lowGiB.toFixed(2)} GiB`
-    : `${lowGiB.toFixed(2)} to ${highGiB.toFixed(2)} GiB`;
-
-/** `1.6 to 1.9`, or one figure where both are the same. */
-export const timesRange = (low: number, high: number): string =>
-  low === high ? low.toFixed(2) : `${low.toFixed(2)} to ${high.toFixed(2)}`;

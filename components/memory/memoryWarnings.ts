@@ -1,6 +1,7 @@
 import { objectOr } from "../../faults/json";
 import { counted, listOf } from "../../faults/quoting";
 import { BYTES_PER_GIB } from "../../units/memory";
+import { gibRange, timesRange } from "../../units/ranges";
 import { thousands } from "../../units/thousands";
 import { isOn, readServerArguments } from "../../vllm/argv/serverArguments";
 import { AGGREGATE_LIMIT, upToHundredth, utilizationText } from "../../vllm/utilization";
@@ -12,7 +13,7 @@ import type { MachineSettings } from "../settings/machine";
 import { togetherNotes } from "../together/together";
 import { adapterSlots } from "./adapterSlots";
 import { shareAroundCache, sureShare } from "./advice";
-import { gibRange, roomText, timesRange } from "./kvFacts";
+import { roomText } from "./kvFacts";
 import { changedSince, isMeasured } from "./kvRoom";
 import { fitsMachine } from "./ledger";
 import type { KnownServer, MachineMemory } from "./machineMemory";

@@ -12,9 +12,9 @@ import {
 } from "../kv";
 import { agentsAtOnce, prefills } from "../kv/admission";
 import { kvPlanner, windowBytes } from "../kv/kvPlan";
+import { readModelName } from "../model-name/modelName";
 import type { ModelEvidence } from "../planned/evidence";
 import { isPooling } from "../planned/modelKind";
-import { readModelName } from "../planned/modelName";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { serverKvSchema } from "../planned/schema/kv";
 import type { ModelStarts, SeenStart } from "../planned/schema/seenStart";

@@ -3,7 +3,7 @@ import { BYTES_PER_GIB } from "../../units/memory";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { AGGREGATE_LIMIT, shareHolding } from "../../vllm/utilization";
 import { ownWindow } from "../kv";
-import type { NamedWeights } from "../planned/modelName";
+import type { NamedWeights } from "../model-name/modelName";
 import {
   type AdvisedShare,
   adviseCache,

@@ -6,17 +6,7 @@ export { folderHashes, inNameOrder, LABEL, type PlannedContainer } from "./conta
 export type { Evidence } from "./evidence";
 export { OPERATING_SYSTEM, type SettingToChange } from "./facts";
 export type { PlannedFile } from "./file";
-export { ggufLacks, ggufText } from "./gguf";
 export { isPooling } from "./modelKind";
-export {
-  namedPooling,
-  namedWeights,
-  ofRank,
-  readModelName,
-  saidOfKind,
-  unservedByName,
-  unweighedText,
-} from "./modelName";
 export { keyFault, newKey } from "./networkKey";
 export { PLAN_VERSION } from "./planVersion";
 export { gatePort, rankContainer } from "./rank";

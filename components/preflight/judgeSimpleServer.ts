@@ -1,6 +1,6 @@
 import type { MachinePlan } from "../plan/types";
+import { isPep440, lowestAllowed, whyRefused } from "../releases/releases";
 import type { HostSimpleServerPlan } from "../simple-server/plannedSimpleServer";
-import { isPep440, lowestAllowed, whyRefused } from "../supply/releases";
 import {
   type Account,
   type PathFacts,

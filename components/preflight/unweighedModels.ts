@@ -5,8 +5,8 @@ import { demandOf } from "../../vllm/argv/memoryDemand";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { isCertain } from "../fetch/causes";
 import { GIB_PER_GB } from "../memory/ledger";
+import { unweighedText } from "../model-name/modelName";
 import { type MachinePlan, serversOn } from "../plan/types";
-import { unweighedText } from "../planned/modelName";
 import { type MachineFacts, type PreflightFinding, refused } from "./types";
 
 /** The planned containers that the plan which was applied last has word for word. */

@@ -3,10 +3,10 @@ import { defined } from "../../faults/defined";
 import { keptAnswers } from "../../faults/keptAnswers";
 import { type ImageReference, imageReference, pathOf } from "../../machines/docker/imageReference";
 import type { ImageFacts } from "../planned/facts";
+import { atLeast, isPep440, lowestAllowed, sameRelease } from "../releases/releases";
 import images from "./images.json";
 import { pinnedServer } from "./pinned";
 import { otherPlatforms, PLANNED_ON } from "./platforms";
-import { atLeast, isPep440, lowestAllowed, sameRelease } from "./releases";
 import { versionInTag, vllmInTag } from "./tagVersion";
 
 type Versions = Readonly<Record<string, string>>;

@@ -14,14 +14,3 @@ export {
 export { knownTroubles, readKernel } from "./kernel";
 export { pinnedServer } from "./pinned";
 export { otherPlatformOf, PLANNED_ON } from "./platforms";
-export {
-  atLeast,
-  FLOORS,
-  isPep440,
-  KNOWN_SERIES,
-  lowestAllowed,
-  REFUSED_IN_SERVERS,
-  releaseName,
-  transformersFor,
-  whyRefused,
-} from "./releases";

@@ -1,6 +1,6 @@
 import type { Recipe } from "../../components/catalogue";
 import { namedFamily } from "../../components/inference-server";
-import { namedPooling, namedWeights, readModelName } from "../../components/planned";
+import { namedPooling, namedWeights, readModelName } from "../../components/model-name";
 import { BYTES_PER_GB, BYTES_PER_GIB } from "../../units/memory";
 import { upToHundredth } from "../../vllm/utilization";
 import type { ServerValue } from "./serverValues";

@@ -16,13 +16,14 @@ import { familyOf } from "../../components/inference-server";
 import { sureShare } from "../../components/memory";
 import {
   ggufText,
-  isPooling,
   namedPooling,
   readModelName,
   saidOfKind,
   unservedByName,
-} from "../../components/planned";
-import { atLeast, vllmOf } from "../../components/supply";
+} from "../../components/model-name";
+import { isPooling } from "../../components/planned";
+import { atLeast } from "../../components/releases";
+import { vllmOf } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { objectOr } from "../../faults/json";
 import { homeOn, onMachine } from "../../machines/home";

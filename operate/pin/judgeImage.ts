@@ -2,14 +2,9 @@ import { valid } from "@renovatebot/pep440";
 import { readCatalogue } from "../../components/catalogue";
 import { imageRecordName } from "../../components/inference-server";
 import { LABEL, TYPE } from "../../components/planned";
+import { atLeast, lowestAllowed, whyRefused } from "../../components/releases";
 import { SERVICES } from "../../components/services";
-import {
-  atLeast,
-  judgeServerImage,
-  lowestAllowed,
-  taggedVersion,
-  whyRefused,
-} from "../../components/supply";
+import { judgeServerImage, taggedVersion } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { imageReference } from "../../machines/docker/imageReference";
 import { judge } from "../../policies/judge";

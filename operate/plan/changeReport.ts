@@ -7,7 +7,7 @@ import {
   PROVE,
   stepsWithSources,
 } from "../../components/change";
-import { gibRange, timesRange } from "../../components/memory";
+import { gibRange, timesRange } from "../../units/ranges";
 import { fromTo } from "./settingChanges";
 
 /** Some sentences below a title, for a terminal and for Markdown. */

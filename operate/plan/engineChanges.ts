@@ -2,7 +2,7 @@ import { eq } from "@renovatebot/pep440";
 import { declaredResources } from "../../components/machine";
 import type { MachinePlan } from "../../components/plan";
 import { TYPE } from "../../components/planned";
-import { isPep440 } from "../../components/supply";
+import { isPep440 } from "../../components/releases";
 import { attempt } from "../../faults/defined";
 import { type DeclaredResource, launchOf, ofType } from "../../policies/lib/container";
 import { engineDataFor, recordsIn, vllmInside } from "../../policies/lib/imageRecord";

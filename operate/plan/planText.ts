@@ -11,8 +11,9 @@ import {
 import { styled } from "../../commandLine/output";
 import { SIMPLE_SERVER } from "../../components/fields";
 import { startVerdictOf } from "../../components/memory";
+import { unweighedText } from "../../components/model-name";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
-import { type PlannedContainer, type PlannedFile, unweighedText } from "../../components/planned";
+import type { PlannedContainer, PlannedFile } from "../../components/planned";
 import { capital, counted } from "../../faults/quoting";
 import type { Judged } from "../../policies/judge";
 import { rules } from "../../policies/rules";

@@ -211,7 +211,7 @@ function ofTheEnd(id: string, { any, unless, ...words }: RaisedWords): WeighingR
     explain(picture) {
       const log = picture.logs.find((each) => groupsIn(endOf(picture, each)) !== undefined);
       const raised = log && endOf(picture, log);
-      if (raised === undefined) return undefined;
+      if (log === undefined || raised === undefined) return undefined;
       const { line, lineNumber, firstLineNumber } = raised;
       const groups = groupsIn(raised) ?? [];
       const hit = { line, groups, lineNumber, firstLineNumber, count: 1, log };

@@ -1,10 +1,10 @@
 import { imageRecordName } from "../../components/inference-server";
 import { TYPE } from "../../components/planned";
+import { releaseName } from "../../components/releases";
 import {
   type ImageVerdict,
   judgeServerImage,
   knownRelease,
-  releaseName,
   taggedVersion,
 } from "../../components/supply";
 import { hubName, imageReference } from "../../machines/docker/imageReference";

@@ -1,4 +1,4 @@
-import { namedWeights, ofRank } from "../../components/planned";
+import { namedWeights, ofRank } from "../../components/model-name";
 import { DEVICES } from "../../machines/devices/devices";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
 import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";

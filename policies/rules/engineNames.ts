@@ -1,4 +1,5 @@
-import { ggufLacks, TYPE } from "../../components/planned";
+import { ggufLacks } from "../../components/model-name";
+import { TYPE } from "../../components/planned";
 import { FLAGS_WITH_SETTING } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";

@@ -3,13 +3,11 @@ import { TYPE } from "../../components/planned";
 import {
   isPep440,
   KNOWN_SERIES,
-  knownRelease,
   REFUSED_IN_SERVERS,
-  taggedVersion,
   transformersFor,
-  versionsOf,
   whyRefused,
-} from "../../components/supply";
+} from "../../components/releases";
+import { knownRelease, taggedVersion, versionsOf } from "../../components/supply";
 import { imageReference, referenceFault } from "../../machines/docker/imageReference";
 import { isText, text } from "../../vllm/argv/unknown";
 import { type DeclaredResource, displayName, type LaunchInputs, launchOf } from "../lib/container";

@@ -1,13 +1,7 @@
 import { TYPE } from "../../components/planned";
+import { atLeast, FLOORS, isPep440, whyRefused } from "../../components/releases";
 import type { ImageVerdict } from "../../components/supply";
-import {
-  atLeast,
-  FLOORS,
-  isPep440,
-  knownRelease,
-  pinnedServer,
-  whyRefused,
-} from "../../components/supply";
+import { knownRelease, pinnedServer } from "../../components/supply";
 import { hubName, imageReference, referenceFault } from "../../machines/docker/imageReference";
 import { text, UNKNOWN } from "../../vllm/argv/unknown";
 import { blockOf } from "../lib/block";

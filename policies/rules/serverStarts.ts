@@ -1,5 +1,6 @@
 import { adviseCache, adviseShare, leastBeforeKv } from "../../components/memory";
-import { TYPE, unweighedText } from "../../components/planned";
+import { unweighedText } from "../../components/model-name";
+import { TYPE } from "../../components/planned";
 import { BYTES_PER_GB, BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import { demandOf, numberIn } from "../../vllm/argv/memoryDemand";

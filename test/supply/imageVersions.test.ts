@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { isPep440, sameRelease } from "../../components/releases/releases";
 import images from "../../components/supply/images.json";
 import { believedVllm, judgeServerImage, vllmOf } from "../../components/supply/imageVersions";
-import { isPep440, sameRelease } from "../../components/supply/releases";
 import { versionInTag } from "../../components/supply/tagVersion";
 import { imageReference, referenceFault } from "../../machines/docker/imageReference";
 import { DIGEST } from "../fixtures/machine";

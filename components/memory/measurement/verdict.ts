@@ -1,7 +1,7 @@
 import { BYTES_PER_GIB, hundredths } from "../../../units/memory";
+import { gibRange, timesRange } from "../../../units/ranges";
 import type { EngineLog, EngineRefusal } from "../../kv";
 import type { MeasuredSettings } from "../../settings/measured";
-import { gibRange, timesRange } from "../kvFacts";
 import type { ServerKv } from "../serverKv";
 import { type NextSetting, nextSettings } from "./nextSettings";
 import { measuredLines, measurementOf, type StartedServer } from "./record";

@@ -5,7 +5,7 @@ import {
   readModelName,
   saidOfKind,
   unservedByName,
-} from "../../../components/planned";
+} from "../../../components/model-name";
 import { inferenceServer } from "../../../components/settings";
 import { holdsSecret } from "../../../faults/secrets";
 import type { ServerArguments } from "../../../vllm/argv/serverArguments";

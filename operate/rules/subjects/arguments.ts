@@ -1,4 +1,5 @@
-import { releaseName, taggedVersion, vllmOf } from "../../../components/supply";
+import { releaseName } from "../../../components/releases";
+import { taggedVersion, vllmOf } from "../../../components/supply";
 import { mayBeQuoted, slipOf } from "../../../faults/quoting";
 import { holdsSecret } from "../../../faults/secrets";
 import { imageReference } from "../../../machines/docker/imageReference";

@@ -1,4 +1,4 @@
-import { atLeast, lowestAllowed, whyRefused } from "../../../components/supply";
+import { atLeast, lowestAllowed, whyRefused } from "../../../components/releases";
 import { sign } from "../../sees/log/sign";
 import { machineEdit, numberOf, type Picture, type Sighting, seen, setting } from "../picture";
 import type { Row, WeighingRule } from "../rule";

@@ -1,13 +1,6 @@
 import { parse } from "@renovatebot/pep440";
-import {
-  atLeast,
-  engineNamed,
-  isPep440,
-  judgeServerImage,
-  lowestAllowed,
-  pinnedServer,
-  whyRefused,
-} from "../../../components/supply";
+import { atLeast, isPep440, lowestAllowed, whyRefused } from "../../../components/releases";
+import { engineNamed, judgeServerImage, pinnedServer } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
 import { sign } from "../../sees/log/sign";
 import { type Picture, plannedStates, type Sighting, seen } from "../picture";

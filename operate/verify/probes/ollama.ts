@@ -1,4 +1,4 @@
-import { lowestAllowed, whyRefused } from "../../../components/supply";
+import { lowestAllowed, whyRefused } from "../../../components/releases";
 import { type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { isHere } from "../../../machines/address";
 import { BYTES_PER_GIB } from "../../../units/memory";

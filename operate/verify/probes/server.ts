@@ -1,5 +1,6 @@
 import { gte, valid } from "@renovatebot/pep440";
-import { believedVllm, lowestAllowed } from "../../../components/supply";
+import { lowestAllowed } from "../../../components/releases";
+import { believedVllm } from "../../../components/supply";
 import { objectOr, objectsIn, textOr } from "../../../faults/json";
 import { thousands } from "../../../units/thousands";
 import { otherModel, servedModel } from "../../rules/serverSeen";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { WrongUse } from "../../../commandLine/exit";
-import { ggufText } from "../../../components/planned/gguf";
+import { ggufText } from "../../../components/model-name/gguf";
 import { parseStackFile } from "../../../components/settings/load";
 import { whyNoServer } from "../../../machines/devices/devices";
 import { choose } from "../../../operate/init/choose";

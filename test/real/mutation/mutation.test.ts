@@ -17,7 +17,7 @@ const FILES = [
   ...ofFolder("policies/rules"),
   ...ofFolder("policies/lib"),
   "policies/judge.ts",
-  "components/supply/releases.ts",
+  "components/releases/releases.ts",
 ];
 
 const keyOf = ({ file, within, from, to }: Omit<Mutant, "line">): string =>

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { atLeast, isPep440, series } from "../../../components/supply/releases";
+import { atLeast, isPep440, series } from "../../../components/releases/releases";
 import { isPlaceholder, isSecretName } from "../../../faults/secrets";
 import { roleByName } from "../../../policies/lib/role";
 import { shareFrom } from "../../../vllm/argv/memoryDemand";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { namedWeights, ofRank, readModelName } from "../../components/planned/modelName";
+import { namedWeights, ofRank, readModelName } from "../../components/model-name/modelName";
 
 /**
  * Public models with the size of their weights in GB: of `models/` by the recipe there, of others by

@@ -1,0 +1,11 @@
+/** The door of what a model's name says where nothing else does: its size, its kind, its format. */
+export { ggufLacks, ggufText } from "./gguf";
+export {
+  namedPooling,
+  namedWeights,
+  ofRank,
+  readModelName,
+  saidOfKind,
+  unservedByName,
+  unweighedText,
+} from "./modelName";
