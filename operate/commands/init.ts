@@ -25,7 +25,7 @@ import { isKnownFile } from "../init/from/published";
 import type { Published } from "../init/from/source";
 import { makeProject, type Project, pinOf, projectHere, WORKFLOW } from "../init/project";
 import { atTerminal } from "../init/questions";
-import { pinCommand } from "../init/serverImage";
+import { pinOfImage } from "../init/serverImage";
 import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
 import { keptIn, writeNew } from "../init/writeNew";
 import { type Installed, installIn } from "../packages/install";
@@ -276,7 +276,7 @@ function nextCommands(wanted: Wanted): string[] {
   return [
     ...(impliedStack() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
     "serving plan",
-    ...(server === undefined ? [] : images.map((each) => pinCommand(each.image, each.key))),
+    ...(server === undefined ? [] : images.map((each) => pinOfImage(each.image, each.key))),
     ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),
     ...(server === undefined || isBad ? [] : ["serving fetch"]),
     "serving up",

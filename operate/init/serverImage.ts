@@ -6,8 +6,8 @@ export interface ServerImage {
 
 /** The command that pins a server's image, or reads the versions inside; `key` where it is one of several. */
 export const pinsImage = (image: ServerImage, key?: string): string =>
-  `\`${pinCommand(image, key)}\``;
+  `\`${pinOfImage(image, key)}\``;
 
 /** The same, as it is typed. */
-export const pinCommand = ({ image }: ServerImage, key?: string): string =>
+export const pinOfImage = ({ image }: ServerImage, key?: string): string =>
   `serving pin ${image.split("@")[0]}${key === undefined ? "" : ` --entry inferenceServers.${key}`} --write`;

@@ -110,11 +110,11 @@ export interface Row {
  */
 export interface OfServer {
   readonly id: string;
-  find(seen: ServerSeen): Found | readonly Found[] | undefined;
+  find(seen: ServerSeen): FoundOfServer | readonly FoundOfServer[] | undefined;
 }
 
 /** What a rule finds in what was asked of a server, with the failed probes that it explains. */
-export type Found = Words & Required<Pick<Explanation, "probes">>;
+export type FoundOfServer = Words & Required<Pick<Explanation, "probes">>;
 
 /** Applies a changed stack file, once the plan has been read. */
 export const APPLY = "serving plan && serving up";

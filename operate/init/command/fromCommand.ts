@@ -64,32 +64,15 @@ export function commandServer(
   base: Wanted,
   place: Place,
 ): CommandServer {
-  const { launch, image, args, engine, model: named, unknownFlags } = readParts(start, base.key);
-  const inContainer = launch.container !== undefined;
-  const ofArguments = argumentValues(args, { engine, inContainer });
-  const own = ownModels(args, launch, { model: named, values: ofArguments.values });
+  const parts = readParts(start, base.key);
+  const { launch, image, args, unknownFlags } = parts;
+  const { own, ofVariables, recipe, values: said, leftOut } = readValues(parts, place);
   const { model } = own;
-  const recipe = readRecipe(place.project, model);
-  const ofVariables = variableValues(launch.variables, inContainer);
-  const said = fitting([
-    ...modelValues(args, model, recipe),
-    ...own.values,
-    ...ofVariables.values,
-    ...(launch.values ?? []),
-  ]);
   const { port, told: ofPort } = portOf(args, launch, facts, base);
   const modelCache = launch.container?.modelCache ?? ofVariables.modelCache;
   const wanted = { ...base, image: image.image, port };
-  const chosen = chosenValues(said.values, { facts, place, recipe, wanted });
-  const values = inOrder(withoutTools([...said.values, ...chosen.values]));
-  const leftOut = [
-    ...launch.leftOut,
-    ...(launch.container?.leftOut ?? []).filter(({ what }) => !own.carried.includes(what)),
-    ...ofVariables.leftOut,
-    ...ofArguments.leftOut,
-    ...own.leftOut,
-    ...said.leftOut,
-  ];
+  const chosen = chosenValues(said, { facts, place, recipe, wanted });
+  const values = inOrder(withoutTools([...said, ...chosen.values]));
   const { clients, told: ofClients } = clientsOf(values, base);
   const elsewhere = launch.container?.elsewhere ?? [];
   return {
@@ -128,6 +111,34 @@ export function commandServer(
       ...runningAlready(model, facts),
     ],
   };
+}
+
+/** The settings that a command says, and what of it has no place in a stack file. */
+function readValues(
+  { launch, args, engine, model: named }: ReturnType<typeof readParts>,
+  { project }: Place,
+) {
+  const { container } = launch;
+  const inContainer = container !== undefined;
+  const ofArguments = argumentValues(args, { engine, inContainer });
+  const own = ownModels(args, launch, { model: named, values: ofArguments.values });
+  const recipe = readRecipe(project, own.model);
+  const ofVariables = variableValues(launch.variables, inContainer);
+  const said = fitting([
+    ...modelValues(args, own.model, recipe),
+    ...own.values,
+    ...ofVariables.values,
+    ...(launch.values ?? []),
+  ]);
+  const leftOut = [
+    ...launch.leftOut,
+    ...(container?.leftOut ?? []).filter(({ what }) => !own.carried.includes(what)),
+    ...ofVariables.leftOut,
+    ...ofArguments.leftOut,
+    ...own.leftOut,
+    ...said.leftOut,
+  ];
+  return { own, ofVariables, recipe, values: said.values, leftOut };
 }
 
 /** Why no machine here runs a command's image, or what its container is given. */

@@ -216,7 +216,7 @@ interface ByImage {
 /** The server that an image starts by the words behind it; `undefined` where it starts another program. */
 function startedByImage(run: DockerRun): ByImage | undefined {
   const { image = "", rest } = run;
-  if (!isOfVllm(image)) return undefined;
+  if (!namesVllm(image)) return undefined;
   const { entrypoint, command } = insideOf(run);
   const at = command.slice(0, 2).findIndex((word) => SCRIPT.test(word));
   if (at >= 0) {
@@ -237,7 +237,7 @@ const byScript = (script: string): string =>
   `\`${asWritten(script)}\` starts it, and isn't read here: the words behind it are taken for the arguments of \`vllm serve\`.`;
 
 /** Whether the name of an image, or the words of a command, speak of a vLLM. */
-export const isOfVllm = (name: string): boolean => /vllm/i.test(name) && !BESIDE_VLLM.test(name);
+export const namesVllm = (name: string): boolean => /vllm/i.test(name) && !BESIDE_VLLM.test(name);
 
 /** Images of programs that stand in front of a vLLM, or watch it. */
 const BESIDE_VLLM = /vllm[\w./-]*(?:router|exporter|proxy|gateway|bench|benchmark|webui)/i;

@@ -1,7 +1,7 @@
 import { SERVICES } from "../../../components/services";
 import { engineNamed } from "../../../components/supply";
 import { containerFacts, readDockerRun } from "../command/dockerOptions";
-import { isOfVllm } from "../command/launch";
+import { namesVllm } from "../command/launch";
 import { expansions, type LeftOut, shellVariable } from "../command/words";
 import type { FilePart, FoundService } from "./kind";
 
@@ -27,7 +27,7 @@ export function companion(what: string, ...runs: readonly string[]): LeftOut {
 export function runsInstead(...runs: readonly string[]): string {
   const [engine] = runs.flatMap((each) => engineNamed(each) ?? []);
   if (engine !== undefined) return `runs ${engine.name}, not vLLM. ${engine.belongs}`;
-  if (runs.some(isOfVllm)) return BY_A_SCRIPT;
+  if (runs.some(namesVllm)) return BY_A_SCRIPT;
   return "runs no vLLM.";
 }
 

@@ -1,4 +1,4 @@
-import type { Found, OfServer } from "../rule";
+import type { FoundOfServer, OfServer } from "../rule";
 import {
   asksForKey,
   type Exchange,
@@ -161,7 +161,7 @@ const kindOf = (exchange: Exchange): Kind | undefined =>
   exchange.probe === "" ? undefined : KINDS.find(({ is }) => is(exchange));
 
 /** Connections that are closed on every request that is larger than all that were answered. */
-function closedOnLarge(seen: ServerSeen): Found | undefined {
+function closedOnLarge(seen: ServerSeen): FoundOfServer | undefined {
   const { exchanges } = seen;
   const passed = Math.max(
     0,
@@ -198,7 +198,7 @@ const LISTENS_ELSE = (seen: ServerSeen): string =>
   `Another program has this address: \`${whoListens(seen)}\` shows which. Stop it, or give the server a free port (${serverSetting(seen, "port")}); behind --base-url write the address of vLLM itself.`;
 
 /** Something that answers no request, or no HTTP. */
-function unanswering(seen: ServerSeen): Found {
+function unanswering(seen: ServerSeen): FoundOfServer {
   const { exchanges, failed, declared } = seen;
   const late = exchanges.some(({ noAnswer }) => noAnswer === "timeout");
   const what = late
@@ -242,7 +242,7 @@ export const between: readonly OfServer[] = [
       const foreign = seen.exchanges.filter((each) => kindOf(each) !== undefined);
       const kinds = KINDS.filter((kind) => foreign.some((each) => kindOf(each) === kind));
       const known = new Set<string>();
-      const found = kinds.map((kind): Found => {
+      const found = kinds.map((kind): FoundOfServer => {
         const own = foreign.filter((each) => kindOf(each) === kind);
         const probes = failedWith(seen, (each) => kindOf(each) === kind);
         const open = probes.filter((name) => !known.has(name));

@@ -4,7 +4,7 @@ import type { LastWord, LogReading } from "../../sees/log/scanLog";
 import { READY, startSign } from "../../sees/log/sign";
 import { isHealthy, type Picture, serverOf, stateOf } from "../picture";
 import { APPLY, type Explanation, explaining, type Held, type WeighingRule } from "../rule";
-import { argumentsIn, linesOfStack, ofMissingPath, type Words } from "./pointed";
+import { argumentsIn, linesOfStack, ofMissingPath, type WordsOfError } from "./pointed";
 
 /** Characters of a message that are shown as the cause, and of one that is added to it. */
 const SHOWN = 400;
@@ -102,7 +102,7 @@ function explained(picture: Picture, log: LogReading, raised: LastWord): Explana
 function wordsOf(
   { said, first, at = "", argument, files = [], by }: LastWord,
   told: string,
-): Words {
+): WordsOfError {
   // Docker names an option where it took that for the program.
   if (by === "docker") return { text: told.replace(/--[\w-]+/g, "") };
   // What else would be valid names no setting that is wrong.
@@ -137,7 +137,7 @@ export function againText(
   return afterServing === true && starts > 1 ? " It has been started again since." : "";
 }
 
-function startedWith(log: LogReading, words: Words): string {
+function startedWith(log: LogReading, words: WordsOfError): string {
   const given = argumentsIn(words, log);
   return given.length === 0 ? "" : `It was started with ${given.join(", ")}.`;
 }

@@ -29,7 +29,7 @@ const CACHE_REFUSED = sign(
 const NAMED = /(?:^| )([A-Z][A-Z0-9_]*|https?_proxy|no_proxy):/g;
 
 /** The variables of a first line, by name. */
-export function variablesIn(map: string): ReadonlyMap<string, string> {
+export function loggedVariables(map: string): ReadonlyMap<string, string> {
   const names = [...map.matchAll(NAMED)];
   return new Map(
     names.map((match, index) => {
@@ -40,7 +40,7 @@ export function variablesIn(map: string): ReadonlyMap<string, string> {
 }
 
 const startedAs = (hit: Sighting | undefined): ReadonlyMap<string, string> =>
-  variablesIn(hit?.groups[0] ?? "");
+  loggedVariables(hit?.groups[0] ?? "");
 
 /** Evidence of one variable: its line is long, and names proxies. */
 const shown = (variable: string, value: string): string =>

@@ -25,7 +25,7 @@ interface Given {
 }
 
 /** What a program said, where, and the option that its code hands on. */
-export interface Words {
+export interface WordsOfError {
   readonly text: string;
   /** The frame that raised it, with its code. */
   readonly at?: string | undefined;
@@ -35,7 +35,11 @@ export interface Words {
 }
 
 /** Lines of the stack file whose value the words give, or whose option they name. */
-export function linesOfStack(words: Words, { key }: Server, stack: Stack): readonly string[] {
+export function linesOfStack(
+  words: WordsOfError,
+  { key }: Server,
+  stack: Stack,
+): readonly string[] {
   const path = ["config", `${NAMESPACE}:machines`, stack.machine, "inferenceServers", key];
   const document = parseYaml(stack.file, stack.text);
   const given = leavesOf(valueAt(document.value, path)).map(({ path: below, value }): Given => {
@@ -97,14 +101,14 @@ function entriesIn(printed: string): [name: string, value: string][] {
 }
 
 /** Those of them that the words give or name. */
-export const argumentsIn = (words: Words, log: LogReading): readonly string[] =>
+export const argumentsIn = (words: WordsOfError, log: LogReading): readonly string[] =>
   named(argumentsOf(log), words).map(({ shown }) => shown);
 
 /**
  * Those whose value the words give, as a value, or whose name they have as an option. A word of a
  * message that is also one of the command line is no reason to blame that.
  */
-function named(given: readonly Given[], words: Words): readonly Given[] {
+function named(given: readonly Given[], words: WordsOfError): readonly Given[] {
   const byValue = given.filter(({ value }) => isGiven(value, words));
   const akin = byValue.filter(({ names }) => isAkin(names, words.text));
   const sure = akin.length > 0 ? akin : byValue;
@@ -117,7 +121,7 @@ function named(given: readonly Given[], words: Words): readonly Given[] {
 }
 
 /** A value in quotes, behind `=`, in brackets or at the end of a sentence; or a path. */
-function isGiven(value: string, { text, files = [] }: Words): boolean {
+function isGiven(value: string, { text, files = [] }: WordsOfError): boolean {
   if (value.length < SHORTEST_VALUE || /^[\d.]+$/.test(value) || COMMON.test(value)) return false;
   const pattern = escaped(value);
   const asPath = new RegExp(`(?<![\\w./-])${pattern}(?![\\w/-])`);
@@ -155,7 +159,7 @@ function namePattern(name: string, value: string): RegExp {
 
 const isVariable = (name: string) => /^[A-Z]/.test(name);
 
-function isNamed({ names, value }: Given, { text, option }: Words): boolean {
+function isNamed({ names, value }: Given, { text, option }: WordsOfError): boolean {
   return names.some((name) =>
     isVariable(name)
       ? new RegExp(`(?<!\\w)${escaped(name)}(?!\\w)`).test(text)
@@ -163,7 +167,7 @@ function isNamed({ names, value }: Given, { text, option }: Words): boolean {
   );
 }
 
-const placeOf = ({ names, value }: Given, { text, option }: Words): number =>
+const placeOf = ({ names, value }: Given, { text, option }: WordsOfError): number =>
   Math.min(
     ...names.map((name) => {
       if (name === option) return -1;
@@ -176,7 +180,7 @@ const placeOf = ({ names, value }: Given, { text, option }: Words): number =>
 const OF_A_FILE = /No such file|Permission denied|Is a directory|\[Errno/;
 
 /** The code that raised it hands on what the option gives. */
-function isInCode({ names, value }: Given, { text, at = "" }: Words): boolean {
+function isInCode({ names, value }: Given, { text, at = "" }: WordsOfError): boolean {
   if (!OF_A_FILE.test(text) || !/\//.test(value)) return false;
   const code = at.replace(/^[^:]*:\d+/, "");
   const last = names.flatMap((name) => name.split(/[-_]/).at(-1) ?? "");

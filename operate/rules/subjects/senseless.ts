@@ -1,6 +1,6 @@
 import { readServerArguments } from "../../../vllm/argv/serverArguments";
 import { CHAT_PATH, isCutOff } from "../answers";
-import type { Found, OfServer } from "../rule";
+import type { FoundOfServer, OfServer } from "../rule";
 import { nonsenseIn, turnMarkIn } from "../sense";
 import { type Answered, type Exchange, failedWith, type ServerSeen } from "../serverSeen";
 import { serverSetting } from "./asPlanned";
@@ -100,7 +100,7 @@ const isBlank = ({ answer }: Exchange): boolean =>
   answer.text.trim() === "" &&
   answer.reasoning.trim() === "";
 
-function answersNothing(seen: ServerSeen): Found | undefined {
+function answersNothing(seen: ServerSeen): FoundOfServer | undefined {
   const talked = ofChat(talks(seen).filter(({ answer }) => !isCutOff(answer.stop)));
   const blank = talked.filter(isBlank);
   if (blank.length === 0 || blank.length < talked.length) return undefined;

@@ -123,23 +123,27 @@ export function responsesOrder(events: readonly ServerEvent[]): void {
   const open = new Set<unknown>();
   let number: number | undefined;
   let ended = false;
-  inOrder(events, ({ type, sequence_number, output_index }) => {
+  inOrder(events, ({ type, sequence_number: next, output_index }) => {
     if (ended) return "comes behind the end of the response";
-    if (typeof sequence_number === "number") {
-      if (number !== undefined && sequence_number !== number + 1)
-        return `has the number ${sequence_number} behind ${number}`;
-      number = sequence_number;
+    if (typeof next === "number") {
+      if (number !== undefined && next !== number + 1)
+        return `has the number ${next} behind ${number}`;
+      number = next;
     }
-    if (type === "response.completed" || type === "response.incomplete") ended = true;
-    if (output_index === undefined) return undefined;
-    const item = `item ${String(output_index)}`;
-    if (type === "response.output_item.added") {
-      if (open.has(output_index)) return `adds ${item}, which is open already`;
-      open.add(output_index);
-      return undefined;
-    }
-    if (!open.has(output_index)) return `belongs to ${item}, which was not added`;
-    if (type === "response.output_item.done") open.delete(output_index);
-    return undefined;
+    ended = type === "response.completed" || type === "response.incomplete";
+    return output_index === undefined ? undefined : itemFault(open, type, output_index);
   });
+}
+
+/** Why an event doesn't fit the items that are open; it opens or closes its own. */
+function itemFault(open: Set<unknown>, type: unknown, index: unknown): string | undefined {
+  const item = `item ${String(index)}`;
+  if (type === "response.output_item.added") {
+    if (open.has(index)) return `adds ${item}, which is open already`;
+    open.add(index);
+    return undefined;
+  }
+  if (!open.has(index)) return `belongs to ${item}, which was not added`;
+  if (type === "response.output_item.done") open.delete(index);
+  return undefined;
 }

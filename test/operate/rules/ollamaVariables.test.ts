@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { goSeconds, variablesIn } from "../../../operate/rules/subjects/ollama";
+import { goSeconds, loggedVariables } from "../../../operate/rules/subjects/ollama";
 
 const NAMES = ["CUDA_VISIBLE_DEVICES", "OLLAMA_HOST", "OLLAMA_MODELS", "http_proxy", "no_proxy"];
 const value = fc
@@ -14,13 +14,15 @@ describe("the variables of Ollama's first line", () => {
         const map = NAMES.map((name, index) => `${name}:${values[index]}`).join(" ");
         const expected = NAMES.map((name, index) => [name, values[index]]);
         for (const end of ["", ']"', ']\\"'])
-          expect([...variablesIn(`${map}${end}`)]).toEqual(expected);
+          expect([...loggedVariables(`${map}${end}`)]).toEqual(expected);
       }),
     );
   });
 
   it("are not mistaken in a list of addresses", () => {
-    const read = variablesIn('OLLAMA_ORIGINS:[http://localhost https://localhost app://*] ROCR:]"');
+    const read = loggedVariables(
+      'OLLAMA_ORIGINS:[http://localhost https://localhost app://*] ROCR:]"',
+    );
     expect([...read.keys()]).toEqual(["OLLAMA_ORIGINS", "ROCR"]);
   });
 });
