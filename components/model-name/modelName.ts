@@ -184,12 +184,14 @@ export function namedWeights(id: string): NamedWeights | undefined {
   const gb = Math.min((billions * told) / 8, writtenGB(name));
   const about = own?.billions ?? read?.written ?? billions;
   const isAbout = own?.billions === undefined && read?.ofExperts !== undefined;
+  // Of weights of four bits a good part is kept in sixteen: only the least is known.
+  const isLeastAlone = told < 8 || (own?.billions === undefined && read?.isAlone === false);
   const count = isAbout ? `${read.ofExperts}, about ${about}B` : `${about}B`;
   const from = own?.source === undefined ? "by its name" : `by its name and ${own.source}`;
   return {
     gb,
     gib: (gb * BYTES_PER_GB) / BYTES_PER_GIB,
-    ...(own?.billions === undefined && read?.isAlone === false
+    ...(isLeastAlone
       ? {}
       : { aboutGiB: (Math.max(gb, (about * told) / 8) * BYTES_PER_GB) / BYTES_PER_GIB }),
     source: `${count} parameters of ${told} bits, ${from}`,

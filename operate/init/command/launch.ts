@@ -1,9 +1,10 @@
 import { WrongUse } from "../../../commandLine/exit";
 import { engineNamed, startsVllmItself } from "../../../components/supply";
 import { isSecretName } from "../../../faults/secrets";
-import { isKnownOption } from "../../../vllm/argv/serverArguments";
+import { isKnownOption, optionTable } from "../../../vllm/argv/serverArguments";
 import { scriptOfShell, serverInvocations } from "../../../vllm/argv/serverInvocations";
 import { baseName, isText, type Word } from "../../../vllm/argv/unknown";
+import { newestEngineData } from "../../../vllm/engineData";
 import type { ServerValue } from "../../models/serverValues";
 import { assigned, isAssignment } from "./assignments";
 import { RESERVED } from "./blocks";
@@ -140,7 +141,7 @@ function launchOf(
     return servers.map((each) => ({
       words: known(each, words, variables),
       variables,
-      leftOut: [],
+      leftOut: preparedBy(words),
     }));
   refuseEngine(words.slice(0, 3).join(" "));
   return [];
@@ -169,6 +170,37 @@ export function programsOf(words: readonly string[]): readonly string[] {
   const begun = commands.map((command) => command.filter(isText).slice(0, 3).join(" "));
   return [...(run?.image === undefined ? [] : [run.image]), ...begun];
 }
+
+/** Commands of a shell that change nothing a server needs. */
+const PLAIN = new Set([
+  "cd",
+  "export",
+  "set",
+  "echo",
+  "printf",
+  "sleep",
+  "ulimit",
+  "trap",
+  "true",
+  ":",
+  "umask",
+]);
+
+/** What a shell's script runs beside the server that it starts. */
+function preparedBy(words: readonly string[]): LeftOut[] {
+  const script = scriptOfShell(words)?.text;
+  if (script === undefined || !isText(script)) return [];
+  return scriptIn(script).commands.flatMap((command) => {
+    const own = withoutFront(command.words, new Map()).words;
+    const { servers, unreadable } = serverInvocations(own, new Map());
+    if (own.length === 0 || servers.length + unreadable.length > 0 || PLAIN.has(own[0] ?? ""))
+      return [];
+    return [{ what: `\`${asWritten(own.slice(0, 5).join(" "))}\``, why: PREPARES }];
+  });
+}
+
+const PREPARES =
+  "nothing runs before the server here: if it needs this, build an image that has it, and pin that.";
 
 /** What `docker run` or one of its like has behind it; `undefined` for any other command. */
 function containerRun([program = "", ...rest]: readonly string[]): DockerRun | undefined {
@@ -292,7 +324,7 @@ function inContainer(run: DockerRun): Launch {
   const [server] = servers;
   if (server !== undefined) {
     const words = known(server, command, container.variables);
-    return { ...made, words, told: startedTwice(run) };
+    return { ...made, words, leftOut: preparedBy(command), told: startedTwice(run) };
   }
   refuseEngine(image);
   refuseEngine(command.slice(0, 3).join(" "));
@@ -301,20 +333,70 @@ function inContainer(run: DockerRun): Launch {
 }
 
 /**
- * A launch whose words are all known. Refuses words of the server, or an image, with a variable or
- * a placeholder that nobody filled; a secret that only the shell knows is left out.
+ * A launch whose words are all known. An option, or further words, of which only a shell or a
+ * condition knows the value are left out, and so is a secret; a model of that kind is refused, and
+ * so is a placeholder that nobody filled.
  */
 export function filled(launch: Launch): Launch {
-  const { words, leftOut } = withoutKeys(launch.words);
-  const all = [launch.image ?? "", ...words];
-  const unknown = all.flatMap(expansions);
-  const open = new Set(all.flatMap((word) => word.match(/(?<!["\w:])\{[A-Za-z_]\w*\}/g) ?? []));
-  if (unknown.length > 0) refuseCommand(notKnown(unknown));
+  const keys = withoutKeys(launch.words);
+  const { words, leftOut } = withoutUnknown(keys.words);
+  const image = expansions(launch.image ?? "").length === 0 ? launch.image : undefined;
+  const unnamed =
+    image === launch.image ? [] : [{ what: asWritten(launch.image ?? ""), why: NOT_KNOWN_IMAGE }];
+  const open = new Set(
+    [image ?? "", ...words].flatMap((word) => word.match(/(?<!["\w:])\{[A-Za-z_]\w*\}/g) ?? []),
+  );
   if (open.size > 0)
     refuseCommand(
       `${[...open].map((each) => `\`${each}\``).join(", ")} has no value: give the whole recipe (\`--from-command - < recipe.yaml\`), or write the value in its place.`,
     );
-  return { ...launch, words, leftOut: [...launch.leftOut, ...leftOut] };
+  const { image: _, ...kept } = launch;
+  return {
+    ...kept,
+    words,
+    ...(image === undefined ? {} : { image }),
+    leftOut: [...launch.leftOut, ...unnamed, ...leftOut, ...keys.leftOut],
+  };
+}
+
+const NOT_KNOWN_IMAGE = "which image that is isn't known here: the usual one takes its place.";
+const NOT_KNOWN_OPTION =
+  "its value isn't known here, so the default counts: write it yourself if it matters.";
+const NOT_KNOWN_WORDS =
+  "what a condition or another program puts there isn't known: write it yourself if it matters.";
+
+/** Words without options, and without further words, whose value only a shell knows. Refuses such a model. */
+function withoutUnknown(words: readonly string[]) {
+  const leftOut: LeftOut[] = [];
+  const kept: string[] = [];
+  for (const word of words) {
+    const unknown = expansions(word);
+    const flag = kept.at(-1) ?? "";
+    if (unknown.length === 0) kept.push(word);
+    else if (isModel(word, kept)) refuseCommand(notKnown(unknown));
+    else if (/^--?[a-z][\w-]*=/.test(word))
+      leftOut.push({ what: word.replace(/=.*$/s, ""), why: NOT_KNOWN_OPTION });
+    else if (takesValue(flag)) {
+      kept.pop();
+      leftOut.push({ what: flag, why: NOT_KNOWN_OPTION });
+    } else leftOut.push({ what: unknown.map(asWritten).join(" "), why: NOT_KNOWN_WORDS });
+  }
+  return { words: kept, leftOut };
+}
+
+/** Whether a word is the model: the first one, or the value of the option for it. */
+const isModel = (word: string, before: readonly string[]): boolean =>
+  /^--model=/.test(word) ||
+  before.at(-1) === "--model" ||
+  (before.length === 0 && !word.startsWith("-"));
+
+/** Whether an option waits for a value. */
+function takesValue(flag: string): boolean {
+  const { short, long } = optionTable(newestEngineData());
+  const form = flag.startsWith("--")
+    ? long.get(flag.slice(2).replaceAll("_", "-"))
+    : short.get(flag);
+  return form !== undefined && form.takes !== "nothing";
 }
 
 /** Words without `--api-key $KEY` and its like. */

@@ -43,8 +43,16 @@ export class ScriptState implements Follows {
     return this.adds(words?.length ?? 0) ? words : undefined;
   }
 
+  /** `standIn` makes the word that stands for what a condition adds to an array. */
+  constructor(private readonly standIn: (text: string) => string) {}
+
   setArray(name: string, words: readonly Word[], adds: boolean): void {
     const kept = adds ? (this.arrays.get(name) ?? []) : [];
+    if (this.blocks.isOptional && adds && !this.undecided.has(name)) {
+      const more = this.standIn(`${name}+=(...)`);
+      this.arrays.set(name, kept.includes(more) ? kept : [...kept, more]);
+      return;
+    }
     for (const word of words) kept.push(word);
     if (this.blocks.isOptional) this.lose(name);
     else this.arrays.set(name, kept);

@@ -27,6 +27,11 @@ const PLACES =
 const GPUS =
   /^(?:CUDA_VISIBLE_DEVICES|CUDA_DEVICE_ORDER|NVIDIA_VISIBLE_DEVICES|NVIDIA_DRIVER_CAPABILITIES)$/;
 
+/** Variables that name folders of the machine, or of a virtual environment on it. */
+const OF_THE_MACHINE =
+  /^(?:PATH|HOME|VIRTUAL_ENV|CONDA_PREFIX|PYTHONPATH|PYTHONHOME|LD_LIBRARY_PATH|LD_PRELOAD|CUDA_HOME|CUDA_PATH|CUDA_ROOT)$/;
+const NOT_INSIDE = "it names folders of the machine, and the server's container has its own.";
+
 const USUAL: Readonly<Record<string, string>> = USUAL_VARIABLES;
 
 /** What becomes of each variable of a server's environment. No secret's value is read. */
@@ -37,7 +42,12 @@ export function variableValues(
   const home = inContainer ? undefined : folderOf(variables.get("HF_HOME") ?? "");
   const found = [...variables]
     .filter(([name]) => name !== "HF_HOME" || home === undefined)
-    .map(([name, value]) => becomes(name, value));
+    .map(
+      ([name, value]): Becomes =>
+        !inContainer && OF_THE_MACHINE.test(name)
+          ? { leftOut: { what: `the variable ${name}`, why: NOT_INSIDE } }
+          : becomes(name, value),
+    );
   const token = found.findLast((each) => each.token !== undefined)?.token;
   return {
     values: [

@@ -40,7 +40,7 @@ export function scriptIn(text: string): ScriptRead {
     // So do a blank behind a line's last backslash, and the prompt in front. The rest stays in place.
     .replace(/\\[ \t]+\n/g, "\\\n")
     .replace(/^[ \t]*\$ /gm, (prompt) => " ".repeat(prompt.length));
-  const state = new ScriptState();
+  const state = new ScriptState(standIn);
   const unclosed = (opener: string, at: number) => {
     const lines = plain.slice(0, at).split("\n");
     const [line, column] = [lines.length, (lines.at(-1) ?? "").length + 1];

@@ -298,7 +298,7 @@ function otherVersions(
   };
 }
 
-/** Options of the first servers (vLLM 0.2, engine/arg_utils.py and api_server.py): every version has them. */
+/** Options that vLLM had by 0.6 (engine/arg_utils.py, entrypoints/openai/cli_args.py): every version that is met has them. */
 const ALWAYS_THERE: ReadonlySet<string> = new Set([
   ...[
     "model",
@@ -312,6 +312,8 @@ const ALWAYS_THERE: ReadonlySet<string> = new Set([
   ...["download-dir", "tensor-parallel-size", "pipeline-parallel-size", "gpu-memory-utilization"],
   ...["max-num-seqs", "max-num-batched-tokens", "seed", "block-size", "quantization"],
   ...["host", "port", "served-model-name", "chat-template", "allowed-origins"],
+  ...["enable-auto-tool-choice", "tool-call-parser", "enable-prefix-caching", "enforce-eager"],
+  ...["kv-cache-dtype", "enable-lora", "lora-modules", "limit-mm-per-prompt", "api-key"],
 ]);
 
 /** What is wrong with an option that this vLLM has. */

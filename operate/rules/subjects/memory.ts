@@ -66,8 +66,7 @@ function isAfter(hit: Sighting, sign: Sign): boolean {
 }
 
 /** torch counts memory of CUDA graphs, which are captured once the weights are there. */
-const hasGraphs = ({ line }: Sighting): boolean =>
-  line.includes("private pools (e.g., CUDA Graphs)");
+const hasGraphs = ({ line }: Sighting): boolean => line.includes("allocated in private pools");
 
 const isPinned = (hit: Sighting, { settings }: Server): boolean =>
   hit.log.hits.has(PINNED_KV) || settings?.kvCacheMemoryBytes !== undefined;

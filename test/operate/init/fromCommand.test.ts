@@ -232,7 +232,7 @@ describe("a command that is refused", () => {
     ["vllm serve 'a b'", "Its model is neither a hub id nor a path without blanks."],
     [
       "vllm serve $MODEL --port $PORT",
-      "The value of `$MODEL`, `$PORT` is not known here: write it in its place.",
+      "The value of `$MODEL` is not known here: write it in its place.",
     ],
     [
       "vllm serve {model} --port {port} --max-model-len {window}",
