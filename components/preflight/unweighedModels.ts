@@ -3,7 +3,6 @@ import { jsonIn, objectOr, objectsIn } from "../../faults/json";
 import type { Files } from "../../machines/files";
 import { demandOf } from "../../vllm/argv/memoryDemand";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
-import { isCertain } from "../fetch/causes";
 import { GIB_PER_GB } from "../memory/ledger";
 import { unweighedText } from "../model-name/modelName";
 import { type MachinePlan, serversOn } from "../plan/types";
@@ -30,20 +29,21 @@ const LOADS_OTHERWISE = ["quantization", "hf-overrides", "language-model-only"];
 
 /**
  * Refuses a server whose model neither the plan, the cache nor the hub could weigh, or whose weights
- * are larger than its share by what these say; one that runs as it was applied goes on.
+ * are larger than its share by what these say. One that runs as it was applied goes on, and so does
+ * any where the hub can't be asked.
  */
 export function unweighedModels(machine: MachinePlan, facts: MachineFacts): PreflightFinding[] {
   const { docker, needs, asApplied = [] } = facts;
   const { weightsGB: sizes, models = [] } = needs ?? {};
   if (sizes === undefined) return [];
   const up = docker.reachable ? docker.containers.map(({ name }) => name) : [];
-  // Another finding tells of a model that the hub doesn't have.
-  const isGone = (id: string) =>
-    models.some(({ name, problem = "" }) => name === id && isCertain(problem));
+  // Another finding tells of a model that the hub doesn't have; a hub that can't be asked tells nothing.
+  const isUnread = (id: string) =>
+    models.some(({ name, problem }) => name === id && problem !== undefined);
   return unweighedIn(machine)
     .filter(({ container: { name }, serve: { model } }) => {
       const goesOn = up.includes(name) && asApplied.includes(name);
-      return !goesOn && !isGone(model);
+      return !goesOn && !isUnread(model);
     })
     .flatMap((server) => judged(server, sizes[server.serve.model], machine.ledger.totalGiB));
 }

@@ -26,7 +26,9 @@ function refused(
     server = {},
     running = false,
     asApplied = [],
+    problem,
   }: {
+    readonly problem?: string;
     readonly server?: Record<string, unknown>;
     readonly running?: boolean;
     readonly asApplied?: readonly string[];
@@ -44,7 +46,14 @@ function refused(
     fileFolders: [],
     faultyVariables: [],
     kernel: { kernel: "6.17.0-1021-nvidia", kernelArguments: [], driver: "580.95.05" },
-    needs: { ...NEEDS, weightsGB },
+    needs: {
+      ...NEEDS,
+      models:
+        problem === undefined
+          ? []
+          : [{ kind: "model", name: ID, cache: "/c", image: "i", problem }],
+      weightsGB,
+    },
     asApplied,
   };
   return judgeMachine(planned(server), facts)
@@ -60,6 +69,10 @@ const UNWEIGHED = [
 describe("a model that no plan could weigh", () => {
   it("stops `up` where neither the cache nor the hub tells its size", () => {
     expect(refused({})).toEqual([UNWEIGHED]);
+  });
+
+  it("stops nothing where the hub can't be asked", () => {
+    expect(refused({}, { problem: "connection refused" })).toEqual([]);
   });
 
   it("is no reason once its size is written, as that says", () => {
