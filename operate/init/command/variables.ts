@@ -44,7 +44,7 @@ export function variableValues(
     .filter(([name]) => name !== "HF_HOME" || home === undefined)
     .map(
       ([name, value]): Becomes =>
-        !inContainer && OF_THE_MACHINE.test(name)
+        !inContainer && OF_THE_MACHINE.test(name) && ofOtherMachine(name, value) === undefined
           ? { leftOut: { what: `the variable ${name}`, why: NOT_INSIDE } }
           : becomes(name, value),
     );
