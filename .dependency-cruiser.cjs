@@ -102,6 +102,7 @@ const MAY_USE = {
     "faults",
     "http",
     "machines",
+    "units",
     "vllm",
   ],
   // The Pulumi program: the only room of components that asks the policies.

@@ -5,6 +5,7 @@ export const BYTES_PER_MIB = BYTES_PER_GIB / MIB_PER_GIB;
 
 /** A GB is 10^9 bytes. */
 export const BYTES_PER_GB = 1e9;
+export const GIB_PER_GB = BYTES_PER_GB / BYTES_PER_GIB;
 
 /** Rounds an amount of memory to 0.01 GiB, the precision of every figure shown. */
 export const hundredths = (gib: number): number => Math.round(gib * 100) / 100;

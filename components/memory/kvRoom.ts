@@ -1,10 +1,10 @@
 import { defined } from "../../faults/defined";
-import { BYTES_PER_GIB, hundredths } from "../../units/memory";
+import { BYTES_PER_GIB, GIB_PER_GB, hundredths } from "../../units/memory";
 import type { ModelEvidence } from "../planned/evidence";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { kvRoomSchema } from "../planned/schema/kv";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { ENGINE_OVERHEAD_GIB, GIB_PER_GB } from "./ledger";
+import { ENGINE_OVERHEAD_GIB } from "./ledger";
 import { BESIDE_WEIGHTS_GIB, type Range } from "./starts/weigh";
 
 /** Room for the KV cache of one server: utilization x total - (weights + engine + kernels). */

@@ -1,5 +1,5 @@
 import { defined } from "../../faults/defined";
-import { BYTES_PER_GIB, hundredths } from "../../units/memory";
+import { hundredths } from "../../units/memory";
 import {
   AGGREGATE_LIMIT,
   downToHundredth,
@@ -260,9 +260,6 @@ export const leftGiB = ({ totalGiB, sumGiB }: Pick<MemoryLedger, "totalGiB" | "s
 /** Whether the plan fits: its memory, and the shares of all servers. */
 export const fitsMachine = (ledger: MemoryLedger): boolean =>
   leftGiB(ledger) >= 0 && ledger.aggregateUtilization <= AGGREGATE_LIMIT;
-
-/** GiB (1024^3 bytes) in a GB (10^9 bytes). */
-export const GIB_PER_GB = 1e9 / BYTES_PER_GIB;
 
 /** The most that vLLM takes beside weights and KV cache (llamastash measured 5.4 to 6.7 GiB). */
 export const ENGINE_OVERHEAD_GIB = 6.7;

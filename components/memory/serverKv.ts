@@ -1,6 +1,6 @@
 import { defined } from "../../faults/defined";
 import { FaultyInput } from "../../faults/fault";
-import { BYTES_PER_GIB, hundredths } from "../../units/memory";
+import { BYTES_PER_GIB, GIB_PER_GB, hundredths } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import {
   KV_ENGINE_CHOICES,
@@ -30,7 +30,6 @@ import {
   residentGiB,
   weightsGB,
 } from "./kvRoom";
-import { GIB_PER_GB } from "./ledger";
 import { outsideOf, weighServer } from "./starts/ofServer";
 import { listedStarts } from "./starts/texts";
 import { startVerdict } from "./starts/verdict";

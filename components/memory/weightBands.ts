@@ -1,6 +1,6 @@
+import { GIB_PER_GB } from "../../units/memory";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { rankCount } from "./kvRoom";
-import { GIB_PER_GB } from "./ledger";
 
 /** What a size of weights means on one machine (specification, Limits: memory bands). */
 export interface WeightBand {

@@ -1,4 +1,4 @@
-import { BYTES_PER_GB, BYTES_PER_GIB } from "../../units/memory";
+import { GIB_PER_GB } from "../../units/memory";
 import { ownSizes } from "./modelSizes";
 
 /** What a model's name says that it is for; `chat` where it says nothing else. */
@@ -190,10 +190,8 @@ export function namedWeights(id: string): NamedWeights | undefined {
   const from = own?.source === undefined ? "by its name" : `by its name and ${own.source}`;
   return {
     gb,
-    gib: (gb * BYTES_PER_GB) / BYTES_PER_GIB,
-    ...(isLeastAlone
-      ? {}
-      : { aboutGiB: (Math.max(gb, (about * told) / 8) * BYTES_PER_GB) / BYTES_PER_GIB }),
+    gib: gb * GIB_PER_GB,
+    ...(isLeastAlone ? {} : { aboutGiB: Math.max(gb, (about * told) / 8) * GIB_PER_GB }),
     source: `${count} parameters of ${told} bits, ${from}`,
   };
 }

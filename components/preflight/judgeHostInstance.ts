@@ -1,10 +1,10 @@
 import type { Listener } from "../../machines/listeners";
+import { GIB_PER_GB } from "../../units/memory";
 import { type ClientFacts, clientFacts, nameForClients } from "../../vllm/argv/clientFacts";
 import { demandOfProcess } from "../../vllm/argv/memoryDemand";
 import { processArguments } from "../../vllm/argv/processArguments";
 import { shareToDeclare, takenGiB, takesItsShare } from "../../vllm/utilization";
 import { codingAtInstanceA } from "../clients/plannedClients";
-import { GIB_PER_GB } from "../memory/ledger";
 import type { MachinePlan } from "../plan/types";
 import type { HostInstanceFacts } from "../planned/facts";
 import { type MachineFacts, type PreflightFinding, refused, warned } from "./types";

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { jsonIn, objectOr, objectsIn } from "../../faults/json";
 import type { Files } from "../../machines/files";
+import { GIB_PER_GB } from "../../units/memory";
 import { demandOf } from "../../vllm/argv/memoryDemand";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
-import { GIB_PER_GB } from "../memory/ledger";
 import { unweighedText } from "../model-name/modelName";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { type MachineFacts, type PreflightFinding, refused } from "./types";

@@ -12,6 +12,7 @@ import type { MachinePlan } from "../../components/plan";
 import { isPooling } from "../../components/planned";
 import { defined } from "../../faults/defined";
 import { docker, dockerCommand } from "../../machines/docker/docker";
+import { today } from "../../units/dateText";
 import { type BenchFigures, benchText, figuresOf, slowedIn } from "../bench/figures";
 import {
   type BenchRun,
@@ -140,7 +141,7 @@ async function benchOutcome(options: BenchOptions, key?: string): Promise<Outcom
   if (options.record === undefined || !isUsual || decode === null)
     return { result, text: text.join("\n") };
   const path = ["machines", machine.name, "inferenceServers", server.key, "measuredSpeeds"];
-  const at = new Date().toISOString().slice(0, 10);
+  const at = today();
   const value = { prefill, decode, at, image: image.replace(/^.*@/, "") };
   const { diff, backup } = record(file, machine, path, value);
   text.push("", diff.trimEnd());

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { run, type StartOptions } from "../../commandLine/run";
+import { today } from "../../units/dateText";
 import { difference } from "../../vllm/differences";
 import type { EngineData } from "../../vllm/engineData";
 import type { EngineDefaults } from "../../vllm/engineDefaults";
@@ -52,7 +53,7 @@ export async function readEngine(version: string): Promise<EngineReading> {
     const { read, defaults, abbreviations } = await readInstalled(program("python"), folder);
     const madeBy = {
       command: `npm run engine-data -- ${version}`,
-      date: new Date().toISOString().slice(0, 10),
+      date: today(),
       wheel,
       sha256: createHash("sha256")
         .update(readFileSync(join(folder, wheel)))

@@ -10,6 +10,7 @@ import { parseJson } from "../../faults/jsonDocument";
 import { readTextFile } from "../../faults/textFile";
 import type { ModelCache } from "../../machines/hubCache";
 import { modelFolder, snapshotConfig } from "../../machines/hubCache";
+import { today } from "../../units/dateText";
 
 /**
  * Makes a model's folder with its config.json, out of a file or of a model cache, and a recipe with
@@ -31,7 +32,7 @@ export function addModel(project: string, id: string, from?: string | ModelCache
       `${own ? from : from.path} has no config.json of ${id}: download the model first, or give --config FILE.`,
     );
   const { value } = parseJson(source.file, source.text, { pythonNumbers: true });
-  const date = new Date().toISOString().slice(0, 10);
+  const date = today();
   const recipe = {
     id,
     servedModelName: id.split("/")[1]?.toLowerCase(),

@@ -1,7 +1,8 @@
 import type { Recipe } from "../../components/catalogue";
 import { namedFamily } from "../../components/inference-server";
 import { namedPooling, namedWeights, readModelName } from "../../components/model-name";
-import { BYTES_PER_GB, BYTES_PER_GIB } from "../../units/memory";
+import { today } from "../../units/dateText";
+import { GIB_PER_GB } from "../../units/memory";
 import { upToHundredth } from "../../vllm/utilization";
 import type { ServerValue } from "./serverValues";
 
@@ -66,13 +67,13 @@ interface Unread {
  * neither a size nor a kind. It rests on nothing else, so its plan can only refuse or leave open.
  */
 export function recipeByName({ id, totalGiB, weightsGB }: Unread): NamedRecipe | undefined {
-  const listed = weightsGB && (weightsGB * BYTES_PER_GB) / BYTES_PER_GIB;
+  const listed = weightsGB && weightsGB * GIB_PER_GB;
   const gib = listed ?? namedWeights(id)?.gib;
   if (gib === undefined && readModelName(id).kind === "chat") return undefined;
   const kind = namedPooling(id) ?? "chat";
   const isGuard = readModelName(id).kind === "guard";
   const { family, tool } = kind === "chat" && !isGuard ? namedFamily(id) : {};
-  const date = new Date().toISOString().slice(0, 10);
+  const date = today();
   const alone = kind === "chat" ? LARGEST_SHARE : poolingShare(gib ?? 0, totalGiB);
   const recipe: Recipe = {
     id,

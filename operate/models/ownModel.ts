@@ -28,6 +28,7 @@ import { defined } from "../../faults/defined";
 import { objectOr } from "../../faults/json";
 import { homeOn, onMachine } from "../../machines/home";
 import { cachedModels, cacheOn, modelFolder } from "../../machines/hubCache";
+import { today } from "../../units/dateText";
 import { engineData, newestEngineData, versionsWithModel } from "../../vllm/engineData";
 import type { OneMachine } from "../stack/readStack";
 import { projectFolder } from "../stack/stackFile";
@@ -170,8 +171,6 @@ function ownModel(facts: Facts, bare: Seat): ChosenModel {
     ...(lacks.length > 0 ? { lacks } : {}),
   };
 }
-
-const today = (): string => new Date().toISOString().slice(0, 10);
 
 const computedFrom = ({ from }: Facts): string =>
   `computed from its own files in the ${from}; not measured yet`;

@@ -1,4 +1,5 @@
 import type { MachinePlan } from "../../components/plan";
+import { today } from "../../units/dateText";
 import type { Edit } from "../stackEdit/applyEdits";
 import { editStackFile, type WrittenFile } from "../stackEdit/writeStackFile";
 import type { ProbeResult } from "./probe";
@@ -10,7 +11,7 @@ function seenIn(
   results: readonly ProbeResult[],
 ): [model: string, seen: string][] {
   if (simpleServer.mode !== "host") return [];
-  const seen = `seen ${new Date().toISOString().slice(0, 10)}`;
+  const seen = `seen ${today()}`;
   return modelsWithToolCalls(simpleServer.models, results).map((model) => [model, seen]);
 }
 

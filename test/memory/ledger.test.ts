@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { GIB_PER_GB, ledger, type MemoryShare } from "../../components/memory/ledger";
+import { ledger, type MemoryShare } from "../../components/memory/ledger";
+import { GIB_PER_GB } from "../../units/memory";
 import { downToHundredth, sumOfUtilizations } from "../../vllm/utilization";
 
 const TOTAL = 121.63;

@@ -6,6 +6,7 @@ import { defined } from "../../../faults/defined";
 import { jsonIn, objectOr } from "../../../faults/json";
 import type { ContainerState } from "../../../machines/docker/containers";
 import { parseMeminfo } from "../../../machines/memory";
+import { today } from "../../../units/dateText";
 import { readServerArguments } from "../../../vllm/argv/serverArguments";
 import { tenThousandths } from "../../../vllm/utilization";
 import { inspect } from "../../sees/host";
@@ -173,7 +174,7 @@ function plannedFor(
 /** The day of the start, which is when vLLM measured. */
 function dayOf({ startedAt }: ContainerState): string {
   const day = /^\d{4}-\d{2}-\d{2}/.exec(startedAt)?.[0];
-  return day === undefined || day.startsWith("0001") ? new Date().toISOString().slice(0, 10) : day;
+  return day === undefined || day.startsWith("0001") ? today() : day;
 }
 
 /** What a record taken now would not prove. */
