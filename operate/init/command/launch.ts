@@ -152,12 +152,16 @@ const VERBS: ReadonlySet<string> = new Set(["run", "create", "compose", "exec"])
 /** The `docker run` that a command is, or that the script of a shell (`bash -c '...'`) has. */
 function containerRunIn(words: readonly string[]): DockerRun | undefined {
   const run = containerRun(words);
-  const script = run === undefined ? scriptOfShell(words)?.text : undefined;
-  if (script === undefined || !isText(script)) return run;
-  const [found] = scriptIn(script).commands.flatMap(
-    (command) => containerRunIn(withoutFront(command.words, new Map()).words) ?? [],
-  );
-  return found;
+  if (run !== undefined) return run;
+  const [inside] = commandsOfShell(words).flatMap((each) => containerRunIn(each) ?? []);
+  return inside;
+}
+
+/** The commands of the script that a shell is given (`bash -c '...'`); none of any other command. */
+function commandsOfShell(words: readonly string[]): readonly (readonly string[])[] {
+  const { text } = scriptOfShell(words) ?? {};
+  if (!isText(text)) return [];
+  return scriptIn(text).commands.map((each) => withoutFront(each.words, new Map()).words);
 }
 
 /** What a command runs, in the few words that tell an engine: an image, and a program in it. */
@@ -173,31 +177,17 @@ export function programsOf(words: readonly string[]): readonly string[] {
 
 /** Commands of a shell that change nothing a server needs. */
 const PLAIN = new Set([
-  "cd",
-  "export",
-  "set",
-  "echo",
-  "printf",
-  "sleep",
-  "ulimit",
-  "trap",
-  "true",
-  ":",
-  "umask",
+  ...["cd", "export", "set", "echo", "printf", "sleep", "ulimit", "trap", "true", ":", "umask"],
 ]);
 
 /** What a shell's script runs beside the server that it starts. */
-function preparedBy(words: readonly string[]): LeftOut[] {
-  const script = scriptOfShell(words)?.text;
-  if (script === undefined || !isText(script)) return [];
-  return scriptIn(script).commands.flatMap((command) => {
-    const own = withoutFront(command.words, new Map()).words;
+const preparedBy = (words: readonly string[]): LeftOut[] =>
+  commandsOfShell(words).flatMap((own) => {
     const { servers, unreadable } = serverInvocations(own, new Map());
     if (own.length === 0 || servers.length + unreadable.length > 0 || PLAIN.has(own[0] ?? ""))
       return [];
     return [{ what: `\`${asWritten(own.slice(0, 5).join(" "))}\``, why: PREPARES }];
   });
-}
 
 const PREPARES =
   "nothing runs before the server here: if it needs this, build an image that has it, and pin that.";
@@ -299,15 +289,12 @@ function refuseEngine(name: string): void {
 function startedTwice({ options, image = "", rest }: DockerRun): string[] {
   const starts = startsVllmItself(image);
   if (starts === "no" || options.some(({ name }) => name === "entrypoint")) return [];
-  const first = asWritten(rest.slice(0, 2).join(" "));
-  const what = `\`${first}\` stands behind the image ${asWritten(image)}`;
-  return starts === "yes"
-    ? [
-        `${what}, whose entrypoint is \`vllm serve\` already: vLLM takes it for arguments, so the command fails as it is published. It is left out here.`,
-      ]
-    : [
-        `${what}. The image's entrypoint may say it already, and then the command fails as it is published. It is left out here.`,
-      ];
+  const what = `\`${asWritten(rest.slice(0, 2).join(" "))}\` stands behind the image ${asWritten(image)}`;
+  const why =
+    starts === "yes"
+      ? ", whose entrypoint is `vllm serve` already: vLLM takes it for arguments, so the command fails as it is published."
+      : ". The image's entrypoint may say it already, and then the command fails as it is published.";
+  return [`${what}${why} It is left out here.`];
 }
 
 /** Programs that a container is started with by hand. */

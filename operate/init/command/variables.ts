@@ -42,12 +42,7 @@ export function variableValues(
   const home = inContainer ? undefined : folderOf(variables.get("HF_HOME") ?? "");
   const found = [...variables]
     .filter(([name]) => name !== "HF_HOME" || home === undefined)
-    .map(
-      ([name, value]): Becomes =>
-        !inContainer && OF_THE_MACHINE.test(name) && ofOtherMachine(name, value) === undefined
-          ? { leftOut: { what: `the variable ${name}`, why: NOT_INSIDE } }
-          : becomes(name, value),
-    );
+    .map(([name, value]) => becomes(name, value, inContainer));
   const token = found.findLast((each) => each.token !== undefined)?.token;
   return {
     values: [
@@ -72,12 +67,12 @@ interface Becomes {
   readonly leftOut?: LeftOut;
 }
 
-function becomes(name: string, given: string): Becomes {
+function becomes(name: string, given: string, inContainer: boolean): Becomes {
   if (TOKENS.test(name)) return { token: shellVariable(given) ?? name };
   const setting = settingOf(name, given);
   if (setting !== undefined) return { setting };
   if (ownValue(USUAL, name) === given) return { setHere: name };
-  const why = whyNot(name, given);
+  const why = whyNot(name, given, inContainer);
   return why === undefined
     ? { environment: value(["environment", name], given) }
     : { leftOut: { what: `the variable ${name}`, why } };
@@ -99,13 +94,14 @@ function settingOf(name: string, given: string): ServerValue[] | undefined {
 }
 
 /** Why a variable can't be in a server's environment. */
-function whyNot(name: string, given: string): string | undefined {
+function whyNot(name: string, given: string, inContainer: boolean): string | undefined {
   if (name === "VLLM_API_KEY")
     return "it guards only part of vLLM's routes; the bridge has a key for other computers.";
   if (isSecretName(name) || holdsSecret(`${name}=${given}`))
     return "a secret has no place in a stack file.";
   const other = ofOtherMachine(name, given);
   if (other !== undefined) return other;
+  if (!inContainer && OF_THE_MACHINE.test(name)) return NOT_INSIDE;
   if (PLACES.test(name)) return "models lie in `modelCache`, and other caches in a volume.";
   if (GPUS.test(name)) return "the container gets all GPUs of the machine.";
   if (!/^[A-Z_][A-Z0-9_]*$/.test(name))

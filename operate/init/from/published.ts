@@ -85,16 +85,24 @@ const MOST_NAMED = 5;
 
 /** The first server that a published text starts; the others are named. */
 export function readPublished(published: Published): Launch {
-  const { kind, servers, services, leftOut, told } = readServers(published);
-  const [{ name, start }, ...others] = servers;
+  const read = readServers(published);
+  const [first, ...others] = read.servers;
   const named: LeftOut[] = [
     ...others.map((each) => ({ what: each.name, why: ONE_SERVER })),
-    ...services.map(serviceLeftOut),
+    ...read.services.map(serviceLeftOut),
   ];
+  return asServerB(first, { ...read, leftOut: [...named, ...read.leftOut] });
+}
+
+/** The start of the only server of a text, with all that is said of the text. */
+export function asServerB(
+  { name, start }: PublishedServer,
+  { kind, leftOut, told }: Omit<PublishedServers, "servers" | "services">,
+): Launch {
   const readAs = kind === undefined ? [] : [`${readAsText(kind)} server B is ${name}.`];
   return {
     ...start,
-    leftOut: [...start.leftOut, ...named, ...leftOut],
+    leftOut: [...start.leftOut, ...leftOut],
     told: [...readAs, ...(start.told ?? []), ...told],
   };
 }

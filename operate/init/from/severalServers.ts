@@ -9,7 +9,7 @@ import { COMMAND, type LeftOut, reasonOf, unlessRefused } from "../command/words
 import { draft } from "../draft";
 import type { Place } from "../offers";
 import type { Wanted, WantedServer } from "../settings";
-import { type PublishedServer, type PublishedServers, readAsText } from "./published";
+import { asServerB, type PublishedServer, type PublishedServers, readAsText } from "./published";
 import { servicesBeside } from "./servicesBeside";
 
 /** What servers are made for. */
@@ -32,7 +32,11 @@ interface Made {
  */
 export function commandServers(read: PublishedServers, around: Around): CommandServer {
   const [only, ...more] = read.servers;
-  const servers = more.length === 0 ? single(read, only, around) : several(read, around);
+  const { facts, base, place } = around;
+  const servers =
+    more.length === 0
+      ? commandServer(asServerB(only, read), facts, base, place)
+      : several(read, around);
   return read.services.length === 0 ? servers : withServices(servers, read.services, around);
 }
 
@@ -67,21 +71,6 @@ function several(read: PublishedServers, around: Around): CommandServer {
   const [first, ...others] = made;
   if (first === undefined) throw refused[0] ?? new Error("a text without servers is refused");
   return joined(read, [first, ...others], failed);
-}
-
-/** The only server of a text, with all that is said of the text. */
-function single(
-  { kind, leftOut, told }: PublishedServers,
-  { name, start }: PublishedServer,
-  { facts, base, place }: Around,
-): CommandServer {
-  const readAs = kind === undefined ? [] : [`${readAsText(kind)} server B is ${name}.`];
-  const launch = {
-    ...start,
-    leftOut: [...start.leftOut, ...leftOut],
-    told: [...readAs, ...(start.told ?? []), ...told],
-  };
-  return commandServer(launch, facts, base, place);
 }
 
 /**
