@@ -28,6 +28,9 @@ export const isSlip = (text: string, meant: string | undefined): boolean =>
 /** A clause as a sentence begins. */
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
+/** A sentence as a clause: without the mark that ends it. */
+export const clause = (text: string): string => text.replace(/[.:,;\s]+$/, "");
+
 /** A number of things: `1 minute`, `2 minutes`. */
 export const counted = (number: number, one: string, several = `${one}s`): string =>
   `${number} ${number === 1 ? one : several}`;

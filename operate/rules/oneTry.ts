@@ -3,7 +3,7 @@ import { READY, STARTED_WITH, sign } from "../sees/log/sign";
 import type { Sighting } from "./picture";
 
 /** Refused requests that make a client out of somebody who tries. */
-const AGAIN_AND_AGAIN = 3;
+export const AGAIN_AND_AGAIN = 3;
 
 /** What a server logs of its start and of what it answered, and no client of it does. */
 const SERVES = sign(

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { toolParserFor } from "../../components/inference-server";
 import { defined } from "../../faults/defined";
+import { clause } from "../../faults/quoting";
 import { valueAt, valueBy } from "../../faults/schemaFaults";
 import { readYamlFile } from "../../faults/yamlDocument";
 import { gateLine } from "../sees/gateLines";
@@ -26,7 +27,7 @@ import { bridgeRules } from "./subjects/bridge";
 import { client } from "./subjects/client";
 import { containers } from "./subjects/containers";
 import { draftsOf } from "./subjects/drafts";
-import { endOf } from "./subjects/engineSaid";
+import { endOf, sightingOf } from "./subjects/engineSaid";
 import { environment } from "./subjects/environment";
 import { hub } from "./subjects/hub";
 import { identity } from "./subjects/identity";
@@ -212,13 +213,11 @@ function ofTheEnd(id: string, { any, unless, ...words }: RaisedWords): WeighingR
       const log = picture.logs.find((each) => groupsIn(endOf(picture, each)) !== undefined);
       const raised = log && endOf(picture, log);
       if (log === undefined || raised === undefined) return undefined;
-      const { line, lineNumber, firstLineNumber } = raised;
-      const groups = groupsIn(raised) ?? [];
-      const hit = { line, groups, lineNumber, firstLineNumber, count: 1, log };
+      const hit = sightingOf(raised, log, groupsIn(raised));
       const told = { hit, server: serverOf(picture, log), picture };
       return {
         ...filledWith({ ...namesOf(told), ...namesOfEnd(raised) }, told, words),
-        evidence: line,
+        evidence: raised.line,
         ...defined({ target: log.container }),
         hit,
         failsStart: true,
@@ -246,7 +245,7 @@ const READ_BY: readonly (readonly [code: RegExp, file: string])[] = [
 function namesOfEnd({ said, at, files = [], packages = "" }: LastWord) {
   const isImage = packages.endsWith("/dist-packages");
   return {
-    said: said.replace(/[.:,;\s]+$/, ""),
+    said: clause(said),
     place: at?.split(": ", 1)[0],
     file: READ_BY.find(([code]) => files.slice(-6).some((each) => code.test(each)))?.[1],
     image: isImage ? packages : undefined,

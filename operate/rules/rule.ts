@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { LogReading } from "../sees/log/scanLog";
 import type { Sign } from "../sees/log/sign";
 import type { Edit } from "../stackEdit/applyEdits";
 import { type Picture, type Server, type Sighting, seen, serverOf } from "./picture";
@@ -133,6 +134,18 @@ export const NOT_OUR_FILE =
 /** What to write in the stack file, as the beginning of a sentence. */
 export const toWrite = (...lines: readonly string[]): string =>
   `Write ${lines.map((line) => `\`${line}\``).join(" and ")} in the stack file, then \`serving up\``;
+
+/** Explains by one log: the first of the wanted ones that gives an explanation. */
+export const ofSomeLog =
+  (
+    explain: (picture: Picture, log: LogReading) => Explanation | undefined,
+    isWanted: (picture: Picture, log: LogReading) => boolean = () => true,
+  ) =>
+  (picture: Picture): Explanation | undefined =>
+    picture.logs
+      .filter((log) => isWanted(picture, log))
+      .map((log) => explain(picture, log))
+      .find((each) => each !== undefined);
 
 /** A rule in the one form that all are asked in. */
 export function weighed(rule: WeighingRule | Row | OfServer): Explain {

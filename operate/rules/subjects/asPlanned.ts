@@ -42,6 +42,12 @@ export const alreadyDeclared = (seen: ServerSeen, option: string, setting: strin
   return `${otherwise ?? older} ${APPLY_STACK_FILE}`;
 };
 
+/** What to write for the cache's type where another one may be at fault; `undefined` for the model's own. */
+export function cacheTypeInstead(argv: readonly string[], setting: string): string | undefined {
+  const type = String(optionsOf(argv).get("kv-cache-dtype")?.[0] ?? "auto");
+  return type === "auto" ? undefined : `\`${setting}: auto\` (it is ${type})`;
+}
+
 /** A setting of the server, by its full name in the stack file. */
 export const serverSetting = ({ declared: { place } }: ServerSeen, key: string): string =>
   `${place}.${key}`;

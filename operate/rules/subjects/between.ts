@@ -50,10 +50,13 @@ const statusOf = ([first]: readonly Exchange[]): string => {
   return says === undefined ? String(status) : `${status}, \`${says}\``;
 };
 
-/** Bytes of the largest request that vLLM answered, and of the smallest of these. */
-function sizesOf(exchanges: readonly Exchange[], { exchanges: all }: ServerSeen): string {
-  const answered = all.filter(({ answer }) => answer !== undefined);
-  const passed = Math.max(0, ...answered.map(({ bytes = 0 }) => bytes));
+/** Bytes of the largest request that vLLM answered. */
+const largestAnswered = ({ exchanges }: ServerSeen): number =>
+  Math.max(0, ...exchanges.map(({ answer, bytes = 0 }) => (answer === undefined ? 0 : bytes)));
+
+/** That, and bytes of the smallest of these. */
+function sizesOf(exchanges: readonly Exchange[], seen: ServerSeen): string {
+  const passed = largestAnswered(seen);
   const refused = Math.min(...exchanges.map(({ bytes = 0 }) => bytes));
   const of = `one of ${refused} bytes`;
   return passed > 0 && passed < refused ? `${of}, but takes one of ${passed}` : of;
@@ -162,15 +165,11 @@ const kindOf = (exchange: Exchange): Kind | undefined =>
 
 /** Connections that are closed on every request that is larger than all that were answered. */
 function closedOnLarge(seen: ServerSeen): FoundOfServer | undefined {
-  const { exchanges } = seen;
-  const passed = Math.max(
-    0,
-    ...exchanges.filter(({ answer }) => answer !== undefined).map(({ bytes = 0 }) => bytes),
-  );
+  const passed = largestAnswered(seen);
   const isLarge = ({ noAnswer, bytes = 0 }: Exchange) => noAnswer === "closed" && bytes > passed;
   const [health] = followUps(seen, "/health");
   if (passed === 0 || health?.status !== 200) return undefined;
-  const closed = exchanges.filter(isLarge);
+  const closed = seen.exchanges.filter(isLarge);
   return {
     cause: `Connections are closed on large requests (${sizesOf(closed, seen)}), and vLLM still runs.`,
     advice: `A proxy with a limit for a request's size does so (nginx calls it \`client_max_body_size\`). ${DIRECTLY}`,

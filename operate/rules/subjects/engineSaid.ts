@@ -1,8 +1,9 @@
 import { basename } from "node:path";
+import { clause } from "../../../faults/quoting";
 import { startedAgain } from "../../../machines/docker/containers";
 import type { LastWord, LogReading } from "../../sees/log/scanLog";
 import { READY, startSign } from "../../sees/log/sign";
-import { isHealthy, type Picture, serverOf, stateOf } from "../picture";
+import { isHealthy, type Picture, type Sighting, serverOf, stateOf } from "../picture";
 import { APPLY, type Explanation, explaining, type Held, type WeighingRule } from "../rule";
 import { argumentsIn, linesOfStack, ofMissingPath, type WordsOfError } from "./pointed";
 
@@ -59,6 +60,13 @@ export function endOf(picture: Picture, log: LogReading): LastWord | undefined {
   return raised.isEnd || !hits.has(READY) ? raised : undefined;
 }
 
+/** What ended a program, as a rule was told by it; `groups` are what its pattern caught. */
+export const sightingOf = (
+  { line, lineNumber, firstLineNumber }: LastWord,
+  log: LogReading,
+  groups: readonly string[] = [],
+): Sighting => ({ line, groups, lineNumber, firstLineNumber, count: 1, log });
+
 function explained(picture: Picture, log: LogReading, raised: LastWord): Explanation {
   const server = serverOf(picture, log);
   const {
@@ -88,7 +96,7 @@ function explained(picture: Picture, log: LogReading, raised: LastWord): Explana
   const shown = said === name && at !== "" ? `${name} in ${at}` : cut(told, SHOWN);
   const rooted = first === "" ? "" : ` (first: ${cut(first, SHOWN_MORE)})`;
   return {
-    cause: `${whoEnded(raised)}: ${shown.replace(/[.:,;\s]+$/, "")}${rooted}.${againText(picture, log, raised)}`,
+    cause: `${whoEnded(raised)}: ${clause(shown)}${rooted}.${againText(picture, log, raised)}`,
     evidence: [
       cut(raised.line, SHOWN),
       ...(at !== "" && said.length < SAYS_LITTLE ? [`raised in ${at}`] : []),

@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import * as z from "zod";
+import { clause } from "../../../faults/quoting";
 import { valueBy } from "../../../faults/schemaFaults";
 import { readYamlFile } from "../../../faults/yamlDocument";
 import type { LastWord, LogReading } from "../../sees/log/scanLog";
 import { startSign } from "../../sees/log/sign";
 import { type Server, seen, serverOf } from "../picture";
 import { APPLY, type WeighingRule } from "../rule";
-import { endOf } from "./engineSaid";
+import { endOf, sightingOf } from "./engineSaid";
 import { argumentsOf } from "./pointed";
 
 const text = z.string();
@@ -140,7 +141,7 @@ export const kernels: readonly WeighingRule[] = [
       const release =
         "A newer release may have a kernel for it, and an older one may not have needed it: pin another one";
       return {
-        cause: `${maker?.name ?? "vLLM"} can't make or run a kernel on this GPU${use === undefined ? "" : `, for ${use.name}`}: ${said.slice(0, SHOWN).replace(/[\s.:,;]+$/, "")}.`,
+        cause: `${maker?.name ?? "vLLM"} can't make or run a kernel on this GPU${use === undefined ? "" : `, for ${use.name}`}: ${clause(said.slice(0, SHOWN))}.`,
         evidence: [compiler?.line, raised?.line].filter(Boolean).join(" | "),
         edits,
         advice: [
@@ -153,18 +154,7 @@ export const kernels: readonly WeighingRule[] = [
           .join(" "),
         command: edits.length > 0 ? APPLY : "serving pin vllm/vllm-openai:v0.30.0",
         target: about.container,
-        ...(raised === undefined
-          ? {}
-          : {
-              hit: {
-                line: raised.line,
-                groups: [],
-                lineNumber: raised.lineNumber,
-                firstLineNumber: raised.firstLineNumber,
-                count: 1,
-                log: about,
-              },
-            }),
+        ...(raised === undefined ? {} : { hit: sightingOf(raised, about) }),
         failsStart: true,
       };
     },

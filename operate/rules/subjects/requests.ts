@@ -1,12 +1,13 @@
+import { clause } from "../../../faults/quoting";
 import type { LogReading, Refused } from "../../sees/log/scanLog";
 import { READY } from "../../sees/log/sign";
+import { AGAIN_AND_AGAIN } from "../oneTry";
 import { isHealthy, type Picture, serverOf } from "../picture";
-import { type Explanation, LOOK, type WeighingRule } from "../rule";
+import { type Explanation, LOOK, ofSomeLog, type WeighingRule } from "../rule";
 import { endOf } from "./engineSaid";
 import { argumentsOf } from "./pointed";
 
-/** The same refusal as often makes a client out of somebody who tries; a failure, out of a mishap. */
-const REFUSED_AGAIN = 3;
+/** As often a failure is no mishap. */
 const FAILED_AGAIN = 2;
 /** What a client doesn't find twice, since its address is written wrong. */
 const ADDRESS_AGAIN = 2;
@@ -85,7 +86,7 @@ function failing(_picture: Picture, log: LogReading): Explanation | undefined {
   const by = RAISED_BY.find(({ below }) => files.some((file) => below.test(file)));
   const place = at?.split(": ", 1)[0];
   return {
-    cause: `Requests fail again and again (${most.count} times, ${most.what}): ${by === undefined ? "" : `${by.what}: `}${said.slice(0, SHOWN).replace(/[.:,;\s]+$/, "")}.`,
+    cause: `Requests fail again and again (${most.count} times, ${most.what}): ${by === undefined ? "" : `${by.what}: `}${clause(said.slice(0, SHOWN))}.`,
     evidence: most.line,
     target: log.container,
     advice:
@@ -192,7 +193,7 @@ const REFUSALS: readonly {
   {
     is: ({ status, why }) => ![401, 403, 404].includes(status) && why !== undefined,
     say: ({ why }) => ({
-      cause: `vLLM says: ${(why?.said ?? "").slice(0, SHOWN).replace(/[.:,;\s]+$/, "")}`,
+      cause: `vLLM says: ${clause((why?.said ?? "").slice(0, SHOWN))}`,
       advice: "Look at what that client sends: the server is well.",
     }),
   },
@@ -214,7 +215,7 @@ function refusing(picture: Picture, log: LogReading): Explanation | undefined {
     if (refused.status >= 500 || KNOWN_ELSEWHERE.test(saidOf(refused))) continue;
     const kind = REFUSALS.find(({ is }) => is(refused));
     const same = kind?.atLeast === undefined ? refused.count : countOf(log, kind.is);
-    if (kind === undefined || same < (kind.atLeast ?? REFUSED_AGAIN)) continue;
+    if (kind === undefined || same < (kind.atLeast ?? AGAIN_AND_AGAIN)) continue;
     const { cause, advice } = kind.say(refused, namesOf(picture, log));
     const { client, method, path, status } = refused;
     return {
@@ -248,12 +249,10 @@ function refusedByTemplate(picture: Picture, log: LogReading): Explanation | und
   );
   const [first] = found;
   const count = found.reduce((sum, each) => sum + each.count, 0);
-  if (first?.why === undefined || (answered > 0 && first.count < REFUSED_AGAIN)) return undefined;
+  if (first?.why === undefined || (answered > 0 && first.count < AGAIN_AND_AGAIN)) return undefined;
   const { settings, set } = serverOf(picture, log);
-  const said = first.why.said
-    .replace(/^.*?[Cc]hat template rejected the request: /, "")
-    .slice(0, SHOWN)
-    .replace(/[.:,;\s]+$/, "");
+  const told = first.why.said.replace(/^.*?[Cc]hat template rejected the request: /, "");
+  const said = clause(told.slice(0, SHOWN));
   const every = answered === 0 ? "every chat so far" : `${count} chats`;
   const turns = /roles? must alternate|alternate user/i.test(said);
   return {
@@ -275,13 +274,7 @@ function refusedByTemplate(picture: Picture, log: LogReading): Explanation | und
   };
 }
 
-const overServing =
-  (explain: (picture: Picture, log: LogReading) => Explanation | undefined) =>
-  (picture: Picture): Explanation | undefined =>
-    picture.logs
-      .filter((log) => serves(picture, log))
-      .map((log) => explain(picture, log))
-      .find((each) => each !== undefined);
+const overServing = (explain: Parameters<typeof ofSomeLog>[0]) => ofSomeLog(explain, serves);
 
 /** What a server that is up tells of its requests. */
 export const requestRules: readonly WeighingRule[] = [

@@ -3,7 +3,7 @@ import { CHAT_PATH, isCutOff } from "../answers";
 import type { FoundOfServer, OfServer } from "../rule";
 import { nonsenseIn, turnMarkIn } from "../sense";
 import { type Answered, type Exchange, failedWith, type ServerSeen } from "../serverSeen";
-import { serverSetting } from "./asPlanned";
+import { cacheTypeInstead, serverSetting } from "./asPlanned";
 
 /** Characters of an answer that a cause shows. */
 const SHOWN = 60;
@@ -69,16 +69,14 @@ const SEVERAL = 3;
 
 /** What of the stack file may have made garbage, as it is set. */
 function suspects(seen: ServerSeen): string {
-  const { options } = readServerArguments(seen.declared.argv);
-  const given = (option: string) => String(options.get(option)?.[0] ?? "auto");
-  const [cache, experts] = [given("kv-cache-dtype"), given("moe-backend")];
+  const { argv, model } = seen.declared;
+  const experts = String(readServerArguments(argv).options.get("moe-backend")?.[0] ?? "auto");
+  const cache = cacheTypeInstead(argv, serverSetting(seen, "kvCacheDtype"));
   return [
     `another image (${serverSetting(seen, "image")})`,
-    ...(cache === "auto"
-      ? []
-      : [`\`${serverSetting(seen, "kvCacheDtype")}: auto\` (it is ${cache})`]),
+    ...(cache === undefined ? [] : [cache]),
     `another \`${serverSetting(seen, "moeBackend")}\`${experts === "auto" ? "" : ` (it is ${experts})`} if the model has experts`,
-    `another build or quantization of ${seen.declared.model}, once \`serving fetch --check\` has found its files whole`,
+    `another build or quantization of ${model}, once \`serving fetch --check\` has found its files whole`,
   ].join("; ");
 }
 

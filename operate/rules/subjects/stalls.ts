@@ -2,7 +2,7 @@ import { duration } from "../../../units/duration";
 import type { LogReading } from "../../sees/log/scanLog";
 import { READY, STARTED_WITH, STARTED_WITH_BATCH, sign } from "../../sees/log/sign";
 import { isHealthy, type Picture, ranWith, serverOf } from "../picture";
-import type { Explanation, WeighingRule } from "../rule";
+import { type Explanation, ofSomeLog, type WeighingRule } from "../rule";
 import { endOf } from "./engineSaid";
 
 /** The window, as vLLM says it at its start. */
@@ -135,7 +135,7 @@ export function slowStart(picture: Picture, log: LogReading): Explanation | unde
         "See what its processes do: compilers (nvcc, cicc, ptxas) still work; if nothing but vLLM itself is there, restart it. If it stands still at the same place again: of several ranks look at the link and at the other rank's log; for a hybrid model try `prefixCaching: false`; else another release.",
       command: look,
     };
-  const seconds = Math.max(loadingFor(log), 0);
+  const seconds = loadingFor(log);
   if (seconds >= SILENT && Number(done) < Number(all))
     return {
       cause: `The weights have been read for ${duration(seconds)}, and ${done} of ${all} files are done: that is far longer than a start takes (10 to 15 minutes).`,
@@ -159,14 +159,6 @@ export function slowStart(picture: Picture, log: LogReading): Explanation | unde
 
 /** What a log's own clock shows: an engine without a token, and a start that doesn't end. */
 export const stalls: readonly WeighingRule[] = [
-  {
-    id: "engine-hangs",
-    explain: (picture) =>
-      picture.logs.map((log) => toldStall(picture, log)).find((each) => each !== undefined),
-  },
-  {
-    id: "start-stands-still",
-    explain: (picture) =>
-      picture.logs.map((log) => slowStart(picture, log)).find((each) => each !== undefined),
-  },
+  { id: "engine-hangs", explain: ofSomeLog(toldStall) },
+  { id: "start-stands-still", explain: ofSomeLog(slowStart) },
 ];

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "../../../faults/json";
 import { isCutOff } from "../../rules/answers";
 import { toWrite } from "../../rules/rule";
+import { cacheTypeInstead } from "../../rules/subjects/asPlanned";
 import { quote } from "../../sees/answer";
 import type { Api } from "../../sees/api";
 import { gpuText, whileWatched } from "../../sees/gpu";
@@ -143,11 +144,8 @@ const FEWEST_TOKENS_PER_WORD = 0.7;
 
 /** A prompt that arrived whole, and of which the answer has lost something. */
 const lostFix = ({ server, setting }: ServerTarget, prompt: number) => {
-  const cache = server.container.command[server.container.command.indexOf("--kv-cache-dtype") + 1];
-  const other =
-    server.container.command.includes("--kv-cache-dtype") && cache !== "auto"
-      ? `\`${setting("kvCacheDtype")}: auto\` (it is ${cache}), `
-      : "";
+  const cache = cacheTypeInstead(server.container.command, setting("kvCacheDtype"));
+  const other = cache === undefined ? "" : `${cache}, `;
   return `The prompt arrived whole, by its ${prompt} tokens: it is the model that doesn't find them. Try ${other}the model without a longer window than its own, or another build or quantization.`;
 };
 

@@ -9,6 +9,7 @@ import { fillerText, READ_FILE } from "../tools";
 import { answerOf, chatOnly } from "./asking";
 
 type Part = keyof typeof PARTS;
+const ALL = Object.keys(PARTS) as Part[];
 type Texts = Readonly<Record<Part, string>>;
 
 /** A conversation of an agent, as short as one can be. */
@@ -105,13 +106,12 @@ const promptProbe = ([
       for (const part of longer) texts[part] = `${SHORT[part]}\n${MORE}`;
       return promptTokens(target, surface, conversation(texts));
     };
-    const parts = Object.keys(PARTS) as Part[];
     const without = await tokensWith();
     if (without === 0) return skip("it doesn't say how many tokens a prompt has");
-    const more = (await tokensWith(...parts)) - without;
-    if (more >= NONE_MISSING * parts.length * WORDS) return arrived(more);
+    const more = (await tokensWith(...ALL)) - without;
+    if (more >= NONE_MISSING * ALL.length * WORDS) return arrived(more);
     const lost: Omit<LostPart, "probe">[] = [];
-    for (const part of parts) {
+    for (const part of ALL) {
       const having = await tokensWith(part);
       if (having - without >= ARRIVES * WORDS) continue;
       lost.push({ path: surface.path, part, words: WORDS, tokens: [without, having] });
@@ -126,7 +126,9 @@ async function promptTokens(target: ServerTarget, surface: Surface, question: Pa
 }
 
 const arrived = (more: number): Verdict =>
-  pass(`${3 * WORDS} words more in ${Object.values(PARTS).join(", ")} are ${more} tokens more`);
+  pass(
+    `${ALL.length * WORDS} words more in ${Object.values(PARTS).join(", ")} are ${more} tokens more`,
+  );
 
 function notArrived(lost: readonly Omit<LostPart, "probe">[]): Verdict {
   const said = lost.map(
