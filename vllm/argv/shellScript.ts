@@ -264,7 +264,7 @@ class ScriptReader {
     // What it sets is lost as it ends.
     const place = { begins: this.place.begins + begins, depth: this.place.depth + 1 };
     const inner = new ScriptReader(script, this.scope, { ...place, setsNothing: true });
-    if (this.isShallow) this.commands.push(...inner.read());
+    if (this.isShallow) for (const command of inner.read()) this.commands.push(command);
     this.value(this.unknown(`$(${script})`), quoted);
   }
 

@@ -6,7 +6,7 @@ import { holdsSecret } from "../../../faults/secrets";
 import { fitsServer } from "../../models/leastServer";
 import { assigned } from "./assignments";
 import { libraryOfOther, ofOtherMachine } from "./otherMachine";
-import { asWritten, expansions, type LeftOut } from "./words";
+import { asWritten, expansions, type LeftOut, refuseCommand } from "./words";
 
 /** An option of `docker run` with its value, if it takes one. */
 export interface DockerOption {
@@ -59,6 +59,9 @@ const SWITCHES = new Set([
   "use-api-socket",
 ]);
 
+/** More options than any container has: each is judged by itself. */
+const MOST_OPTIONS = 500;
+
 /** Splits what follows `docker run` into its options, the image and the rest. */
 export function readDockerRun(words: readonly string[]): DockerRun {
   const options: DockerOption[] = [];
@@ -67,6 +70,10 @@ export function readDockerRun(words: readonly string[]): DockerRun {
     const word = left.shift() ?? "";
     if (word === "--") break;
     options.push(...(word.startsWith("--") ? [longOption(word, left)] : shortOptions(word, left)));
+    if (options.length > MOST_OPTIONS)
+      refuseCommand(
+        `Its container has more than ${MOST_OPTIONS} variables, mounts and other options. Give those that its server needs.`,
+      );
   }
   return { options, ...behind(left) };
 }

@@ -9,7 +9,7 @@ import { fitsServer, LEAST_SERVER, serverFault } from "../../models/leastServer"
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { CACHE_INSIDE, type Volume } from "./dockerOptions";
 import type { Launch } from "./launch";
-import { asWritten, type LeftOut } from "./words";
+import { asWritten, type LeftOut, refuseCommand } from "./words";
 
 /** What a server gets of a command's own folders: its model, adapters, and what else it reads. */
 export interface OwnModels {
@@ -82,9 +82,16 @@ const volumeOf = (path: string, volumes: readonly Volume[]): Volume | undefined 
     .filter(({ target }) => isIn(path, target))
     .sort((one, other) => other.target.length - one.target.length)[0];
 
+/** More adapters than any server has: each is judged with those before it. */
+const MOST_ADAPTERS = 100;
+
 /** The adapters of a command, and their slots. */
 function adaptersOf(args: ServerArguments, places: Places) {
   const { adapters: named, unread } = namedAdapters(args);
+  if (named.length > MOST_ADAPTERS)
+    refuseCommand(
+      `It names ${named.length} adapters, and at most ${MOST_ADAPTERS} are read. Give those that its server needs.`,
+    );
   const leftOut: LeftOut[] = unread.map((word) => ({
     what: `--lora-modules ${isText(word) ? asWritten(word) : ""}`.trim(),
     why: "it names no adapter that vLLM can read.",

@@ -3,7 +3,8 @@ import { attempt } from "../../../faults/defined";
 import { isRecord, type JsonObject } from "../../../faults/json";
 import { readTextFile } from "../../../faults/textFile";
 import { parseYamlDocuments } from "../../../faults/yamlDocument";
-import { COMMAND } from "../command/words";
+import { thousands } from "../../../units/thousands";
+import { COMMAND, refuseCommand } from "../command/words";
 
 /** A text that somebody published. */
 export interface Published {
@@ -26,6 +27,7 @@ export interface Source {
 /** Makes a source of a published text, without a page's fences around it. */
 export function publishedSource({ text: whole, file }: Published): Source {
   const text = withoutFences(whole.replace(/^\ufeff/, "").replaceAll("\r\n", "\n"));
+  refuseOverlong(text);
   let read: readonly JsonObject[] | undefined;
   return {
     text,
@@ -36,6 +38,23 @@ export function publishedSource({ text: whole, file }: Published): Source {
     },
     beside: (name) => (file === undefined ? undefined : besideFile(file, name)),
   };
+}
+
+/** More words than any text that starts a server has, and more characters than one of its words. */
+const [MOST_WORDS, LONGEST_WORD] = [20_000, 100_000];
+
+/** Refuses what nobody reads through, and what would take longer than anybody waits. */
+function refuseOverlong(text: string): void {
+  let words = 0;
+  for (const { 0: word, index } of text.matchAll(/\S+/g)) {
+    const isLong = word.length > LONGEST_WORD;
+    if (++words <= MOST_WORDS && !isLong) continue;
+    const line = text.slice(0, index).split("\n").length;
+    const what = isLong
+      ? `has a word of ${thousands(word.length)} characters in line ${line}, and at most ${thousands(LONGEST_WORD)} are read`
+      : `has more than ${thousands(MOST_WORDS)} words, up to line ${line}`;
+    refuseCommand(`It ${what}. Give the part that starts the server alone.`);
+  }
 }
 
 function besideFile(file: string, name: string): string | undefined {

@@ -20,8 +20,10 @@ export function unitFile(text: string): UnitFile {
       sections.set(name, section);
     }
     const [, key, value = ""] = /^([A-Za-z][\w-]*)\s*=\s*([\s\S]*)$/.exec(line) ?? [];
-    if (key !== undefined)
-      section.set(key, value === "" ? [] : [...(section.get(key) ?? []), value]);
+    if (key === undefined) continue;
+    const values = value === "" ? [] : (section.get(key) ?? []);
+    if (value !== "") values.push(value);
+    section.set(key, values);
   }
   return sections;
 }

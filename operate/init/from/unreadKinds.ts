@@ -17,9 +17,9 @@ const OLLAMA = /^[ \t]*(?:PARAMETER|TEMPLATE|SYSTEM|ADAPTER|MESSAGE)\s/im;
 const ARG_OR_FROM = begins("(?:ARG|FROM)\\s+\\S");
 const DOCKER = /^FROM\s+\S/im;
 /** A name with a colon, and behind it an indented line. */
-const JUST_RECIPE = /^@?[\w-]+(?: [^\n:]+)?:(?!=)[^\n]*\n(?:[ \t]*\n)*[ \t]+\S/m;
+const JUST_RECIPE = /^@?[\w-]+(?: [^\r\n:]+)?:(?!=)[^\r\n]*\n(?:[ \t]*\n)*[ \t]+\S/m;
 const JUST_SETTING = /^(?:[\w-]+ *:=|set [a-z]+(?:-[a-z]+)+(?: *:=.*)?$)/m;
-const MAKE_RULE = /^[\w.%/$()-][^\n:=#'"]*:(?!=)[^\n]*\n(?:[ \t]*\n)*\t[ \t]*\S/m;
+const MAKE_RULE = /^[\w.%/$()-][^\r\n:=#'"]*:(?!=)[^\r\n]*\n(?:[ \t]*\n)*\t[ \t]*\S/m;
 const MAKE_VARIABLE = /\$\(\w+\)|^\.PHONY|^\w+ *[?:]=|^\t@/m;
 const NIX = begins("(?:(?:rec|let|with|import)\\s|\\{[^{}=;]*\\}\\s*:|\\w+\\s*:\\s*\\{)");
 const PYTHON = begins('(?:from\\s+[\\w.]+\\s+import\\s|import\\s+[\\w.]+(?:\\s|,)|""")');

@@ -187,6 +187,18 @@ describe("a command as it is copied", () => {
   });
 });
 
+describe("adapters", () => {
+  it("are refused where there are more than anybody serves", async () => {
+    const command = (many: number) =>
+      `vllm serve a/b --enable-lora --lora-modules ${Array.from({ length: many }, (_, n) => `n${n}=x/y`).join(" ")}`;
+    await expect(written(command(101))).rejects.toThrow(
+      "--from-command: It names 101 adapters, and at most 100 are read. Give those that its server needs.",
+    );
+    const { told } = await written(command(100));
+    expect(told?.leftOut.filter(({ what }) => what.startsWith("the adapter "))).toHaveLength(100);
+  });
+});
+
 describe("a recipe with an image", () => {
   it("names folders of its own container, which are not the machine's", async () => {
     const recipe = `model: a/b

@@ -389,6 +389,42 @@ describe("a text of 1 MiB", () => {
   });
 });
 
+describe("a text that nobody reads through", () => {
+  const refusal = (text: string) => {
+    try {
+      return readPublished({ text }).words.length;
+    } catch (error) {
+      return error instanceof WrongUse ? error.message : error;
+    }
+  };
+
+  it("is refused by its words, by the length of one, and at the edge is read", () => {
+    const words = (many: number) => `vllm serve a/b\n${"# a\n".repeat((many - 3) / 2)}`;
+    expect(refusal(words(20_001))).toBe(
+      "--from-command: It has more than 20,000 words, up to line 10000. Give the part that starts the server alone.",
+    );
+    expect(refusal(words(19_999))).toBe(1);
+    const long = (many: number) => `vllm serve a/b\n# ${"a".repeat(many)}\n`;
+    expect(refusal(long(100_001))).toBe(
+      "--from-command: It has a word of 100,001 characters in line 2, and at most 100,000 are read. Give the part that starts the server alone.",
+    );
+    expect(refusal(long(100_000))).toBe(1);
+  });
+
+  it("is refused by the options of a container", () => {
+    const container = (many: number) =>
+      `docker run ${"-e A=1 ".repeat(many)}vllm/vllm-openai:v0.30.0 a/b`;
+    expect(refusal(container(501))).toBe(
+      "--from-command: Its container has more than 500 variables, mounts and other options. Give those that its server needs.",
+    );
+    expect(refusal(container(500))).toBe(1);
+  });
+
+  it("is told from a Makefile in one pass, with another system's ends of lines", () => {
+    expect(refusal(`${"a\r".repeat(19_000)}`)).toMatch(/^--from-command: No start of vLLM/);
+  });
+});
+
 describe("substitution of variables", () => {
   const known = (name: string) => (name === "A" ? "1" : undefined);
 
