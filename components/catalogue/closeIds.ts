@@ -1,6 +1,6 @@
 import type { Evidence } from "../planned/evidence";
 import type { StackSettings } from "../settings/stackSettings";
-import { isHubId, isNearly, modelNamed } from "./modelNames";
+import { isHubId, isNearly } from "./modelNames";
 import { readCatalogue } from "./readCatalogue";
 
 /** The models of the catalogue that were probably meant by ids of which nothing was found. */
@@ -19,10 +19,7 @@ export function closeIds(
   const recipes = readCatalogue(project);
   return Object.fromEntries(
     unknown.flatMap((id) => {
-      const meant = modelNamed(id, recipes);
-      // One of another case is none of the hub's.
-      const all = meant.is === "one" ? [meant.model] : meant.models;
-      const closest = all.find((each) => isNearly(id, each.id));
+      const closest = recipes.find((each) => isNearly(id, each.id));
       return closest === undefined ? [] : [[id, closest.id] as const];
     }),
   );

@@ -62,40 +62,41 @@ export function modelNamed<Model extends NamedModel>(
 /** `organisation/name`, which names one repository of the hub and no other. */
 export const isHubId = (name: string): boolean => /^[\w.-]{1,96}\/[\w.-]{1,96}$/.test(name.trim());
 
-/** How many letters of a name may be mistyped. */
+/** How many letters of an id may be mistyped. */
 const MISTYPED = 2;
 
 /**
- * Whether an id was probably meant as another one, which is the same model: of one family, size,
- * version and kind, in whatever format; or the same but for some letters.
+ * Whether an id was probably meant as another one: it is the same but for some letters. What
+ * somebody else published, a build in another format, another kind and another number are none.
  */
 export function isNearly(id: string, other: string): boolean {
-  const [words = [], own = []] = [id, other].map((each) => wordsOf(each.split("/")[1] ?? each));
-  const isSame = identity(words).join() === identity(own).join();
-  const isMistyped = distance(words.join(""), own.join("")) <= MISTYPED;
-  return isSame || (isMistyped && agree(words, own));
+  const [[by = "", name = ""], [owner = "", own = ""]] = [idParts(id), idParts(other)];
+  const [words, theirs] = [wordsOf(name), wordsOf(own)];
+  const [text, wanted] = [words.join(""), theirs.join("")];
+  const isAlike = text === wanted || name.split(/[-_ ]/).length === own.split(/[-_ ]/).length;
+  const isOtherNumber =
+    numbersIn(words) !== numbersIn(theirs) &&
+    numbersIn(untold(words)) !== numbersIn(untold(theirs));
+  return (
+    isAlike &&
+    !isOtherNumber &&
+    distance(by, owner) + distance(text, wanted) <= MISTYPED &&
+    words.every((word) => !TELLS.test(word) || theirs.includes(word))
+  );
 }
 
-/** Words that don't make another model of a name: formats of its weights, and what most names have. */
-const FORMATS =
-  /^(?:nvfp\d|mxfp\d|w\d+a\d+|w\d|int\d|fp\d+|bf16|awq|gptq|autoround|gguf|bnb|quantized|dynamic|mixed|block|kv|modelopt|marlin|ct|instruct|it|chat|hf|nvidia|meta|openai|gb10|\d+bits?)$/;
+const idParts = (id: string): readonly string[] => id.trim().toLowerCase().split("/");
 
-/** What is left of a name's words in order, where those of a format are left out. */
-const identity = (words: readonly string[]): readonly string[] =>
-  words.filter((word) => !FORMATS.test(word)).sort();
+const numbersIn = (words: readonly string[]): string =>
+  (words.join(" ").match(/\d+(?:\.\d+)?/g) ?? []).join(" ");
 
-/** Numbers of a name that no mistyped letter explains: parameters, all and active, version, month. */
-const NUMBERS = [/^e?\d+(?:\.\d+)?[bm]$/, /^a\d+b$/, /^\d+(?:\.\d+)?$/, /^\d{4}$/];
+/** Words without those of a kind or a format, whose numbers make no other model. */
+const untold = (words: readonly string[]) => words.filter((word) => !TELLS.test(word));
 
-/** Whether two names tell no other number and no other kind, where both tell one. */
-function agree(words: readonly string[], own: readonly string[]): boolean {
-  const kinds = (all: readonly string[]) => all.filter((word) => KIND_WORDS.has(word)).sort();
-  const numbers = NUMBERS.every((what) => {
-    const [mine, theirs] = [words, own].map((all) => all.find((word) => what.test(word)));
-    return mine === undefined || theirs === undefined || mine === theirs;
-  });
-  return numbers && kinds(words).join() === kinds(own).join();
-}
+/** Words by which somebody names a kind or a format on purpose. */
+const TELLS = new RegExp(
+  `^(?:${[...KIND_WORDS].join("|")}|nvfp\\d|mxfp\\d|w\\d+a\\d+|int\\d|fp\\d+|bf16|awq|gptq|gguf|bnb|it|chat|hf|ct)$`,
+);
 
 /** Whether a model's name may go on where a name ends: it has all words, or versions of them. */
 const begins = (words: readonly string[], model: NamedModel): boolean =>

@@ -96,7 +96,7 @@ export async function chooseModel(
   } catch (error) {
     const named = error instanceof HubUnread ? modelByName(id, error, bare) : undefined;
     if (named !== undefined) return named;
-    const close = known.models.find((each) => isNearly(id, each.id));
+    const close = recipes.find((each) => isNearly(id, each.id));
     if (close === undefined || !(error instanceof Failed)) throw error;
     throw new Failed(`Did you mean \`${close.id}\`? ${error.message}`);
   }
