@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import * as z from "zod";
-import { defined } from "../../faults/defined";
 import { jsonIn } from "../../faults/json";
 import { ask, NoAnswer, type WholeAnswer } from "../../http/ask";
 import { type ModelCache, repositoryFolder } from "../../machines/hubCache";
@@ -50,11 +49,10 @@ export const tokenIn = ({ path, text }: ModelCache): string | undefined =>
 export async function askHub(
   { id, revision = "main" }: HubModel,
   token?: string,
-  timeoutSeconds?: number,
 ): Promise<HubListing | string> {
   const at = encodeURIComponent(revision);
   const path = `/api/models/${id}/revision/${at}?blobs=true`;
-  const answer = await answerOf(path, { token, timeoutSeconds });
+  const answer = await answerOf(path, token);
   if (typeof answer === "string") return answer;
   const parsed = listing.safeParse(jsonIn(answer.text));
   if (!parsed.success) return wordsOf(answer);
@@ -95,7 +93,7 @@ export async function hubText(
   path: string,
   token?: string,
 ): Promise<string | Error> {
-  const answer = await answerOf(`/${id}/resolve/${commit}/${path}`, { token });
+  const answer = await answerOf(`/${id}/resolve/${commit}/${path}`, token);
   if (typeof answer === "string") return new Error(answer);
   return answer.status === 200 ? answer.text : new Error(wordsOf(answer));
 }
@@ -117,6 +115,9 @@ function secondsToWait(headers: WholeAnswer["headers"]): string | undefined {
   return /\bt=(\d+)/.exec([headers.ratelimit ?? ""].flat().join())?.[1];
 }
 
+/** How long the hub has for an answer: what waits for it has another way to go on. */
+const HUB_SECONDS = 5;
+
 /** A renamed model, and a file that the hub keeps elsewhere, are a step or two away. */
 const REDIRECTS = 5;
 
@@ -124,10 +125,7 @@ const REDIRECTS = 5;
  * Asks the hub, and follows where it points. The token goes to the hub alone, and from https nothing
  * goes on in plain text. A text in return says why no answer came.
  */
-async function answerOf(
-  path: string,
-  { token, timeoutSeconds }: { token?: string | undefined; timeoutSeconds?: number | undefined },
-): Promise<WholeAnswer | string> {
+async function answerOf(path: string, token: string | undefined): Promise<WholeAnswer | string> {
   const hub = (process.env.HF_ENDPOINT || "https://huggingface.co").replace(/\/+$/, "");
   if (!URL.canParse(hub)) return `HF_ENDPOINT is ${hub}, which isn't a URL`;
   const own = { authorization: `Bearer ${token}` };
@@ -137,7 +135,7 @@ async function answerOf(
     for (let step = 0; step <= REDIRECTS; step++) {
       const isHub = url.origin === origin;
       const headers = token && isHub ? own : {};
-      const answer = await ask(url.href, { headers, ...defined({ timeoutSeconds }) });
+      const answer = await ask(url.href, { headers, timeoutSeconds: HUB_SECONDS });
       const { location } = answer.headers;
       if (answer.status < 300 || answer.status > 399 || location === undefined) return answer;
       const next = nextUrl(location, url);

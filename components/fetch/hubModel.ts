@@ -57,8 +57,15 @@ export class HubUnread extends Failed {
   }
 }
 
-/** How long the hub has to say which files a model has. */
-const HUB_SECONDS = 5;
+/**
+ * What a model's files in a cache say of it; `undefined` where they aren't there. Throws `Failed` for
+ * a model that isn't served here.
+ */
+export function readCachedModel(id: string, cache: ModelCache): HubModelFacts | undefined {
+  const snapshot = snapshotOf(cache, id);
+  const isThere = snapshot !== undefined && cache.text(join(snapshot, FILES.config)) !== undefined;
+  return isThere ? factsOf(inCache(cache, id, snapshot)) : undefined;
+}
 
 /**
  * Reads what a model's own files say: config, size of the weights, chat template. Throws `Failed`
@@ -68,12 +75,11 @@ export async function readHubModel(
   id: string,
   { cache, tokenVariable }: HubReading,
 ): Promise<HubModelFacts> {
-  const snapshot = snapshotOf(cache, id);
-  if (snapshot !== undefined && cache.text(join(snapshot, FILES.config)) !== undefined)
-    return factsOf(inCache(cache, id, snapshot));
+  const cached = readCachedModel(id, cache);
+  if (cached !== undefined) return cached;
   const of = { kind: "model", name: id, readHere: true, ...defined({ tokenVariable }) } as const;
   const token = process.env[tokenVariable ?? ""] || tokenIn(cache);
-  const listing = await askHub({ id }, token, HUB_SECONDS);
+  const listing = await askHub({ id }, token);
   const said = (words: string) =>
     `${explained(of, words, "the same command again")}${proxyText(id, words)}`;
   if (typeof listing === "string")

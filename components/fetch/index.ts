@@ -1,5 +1,5 @@
 /** The door of fetching: what a machine lacks of its plan, and why it doesn't come. */
 export { explained, isCertain } from "./causes";
 export { LEFT_OUT } from "./hub";
-export { HubUnread, readHubModel } from "./hubModel";
+export { HubUnread, readCachedModel, readHubModel } from "./hubModel";
 export { type Needs, readNeeds, roomProblem } from "./needs";

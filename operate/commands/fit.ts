@@ -29,7 +29,7 @@ export function fitCommand(): Command {
       new Option("--strict", "exit with 1 also where it only may start"),
     ],
     notes: `It plans in memory what \`serving init --from-command\` or \`serving models use\` would write: no project is needed, nothing is
-written or started. A model that the catalogue lacks is read from this computer's model cache, else from the hub.
+written or started. A model that the catalogue lacks is read from this computer's model cache; the network is not used.
 
 The verdict is of the start alone: "starts" and "may start" by published starts of its like, "cannot start" by arithmetic,
 "not judged" where too little is known. What else the policies refuse, \`serving plan\` says.

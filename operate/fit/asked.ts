@@ -1,10 +1,6 @@
-import { Failed } from "../../commandLine/exit";
 import { isHubId } from "../../components/catalogue";
-import { HubUnread, readHubModel } from "../../components/fetch";
 import type { Evidence } from "../../components/planned";
 import { defined } from "../../faults/defined";
-import { homeOn, onMachine } from "../../machines/home";
-import { cacheOn } from "../../machines/hubCache";
 import { commandServer } from "../init/command/fromCommand";
 import type { RefusedImage } from "../init/command/image";
 import type { CommandNotes } from "../init/command/notes";
@@ -14,7 +10,7 @@ import { readPublished } from "../init/from/published";
 import type { Place } from "../init/offers";
 import type { Wanted } from "../init/settings";
 import { type Fit, fitModel } from "../models/fit";
-import { chooseModel } from "../models/ownModel";
+import { chooseModel, onlyAtHub } from "../models/ownModel";
 import type { HostFacts } from "../sees/computer/facts";
 
 /** What somebody asks about: a server that a stack file would have. */
@@ -59,36 +55,15 @@ export async function askedServer(
     told,
     refused,
     lacks: unknownFlags,
-    ...(await ownModel(model, facts, wanted, place)),
+    ...defined({ unread: unreadText(model, facts, wanted, place) }),
   };
 }
 
-/** The model's own files, where the catalogue and this computer's model cache lack it. */
-async function ownModel(
-  id: string,
-  facts: HostFacts,
-  wanted: Wanted,
-  { home }: Place,
-): Promise<Pick<Asked, "models" | "unread">> {
-  const { settings, machine } = draft(facts, wanted, home);
-  const own = settings.machines[machine.name];
+/** Says of a model that neither the catalogue nor this computer's model cache has it. */
+function unreadText(id: string, facts: HostFacts, wanted: Wanted, { home }: Place) {
+  const { settings } = draft(facts, wanted, home);
   const { models = {} } = draftEvidence(settings, home);
-  if (own === undefined || models[id] !== undefined || !isHubId(id)) return {};
-  const path = onMachine(own.modelCache, { home: homeOn(own, { home: home ?? "" }) });
-  const cache = await cacheOn(own, path, id);
-  try {
-    const { config, weightsGB } = await readHubModel(id, { cache });
-    return {
-      models: { [id]: { source: `config.json of ${id}`, config, ...defined({ weightsGB }) } },
-    };
-  } catch (error) {
-    if (!(error instanceof Failed)) throw error;
-    const { message } = error;
-    const weightsGB = error instanceof HubUnread ? error.weightsGB : undefined;
-    if (weightsGB === undefined) return { unread: message };
-    const source = `the hub's list of the files of ${id}`;
-    return { models: { [id]: { source, problem: message, weightsGB } } };
-  }
+  return models[id] === undefined && isHubId(id) ? onlyAtHub(id) : undefined;
 }
 
 /** The server that `models use` would write for a model. */
@@ -102,7 +77,11 @@ async function namedModel(
   const own = settings.machines[machine.name];
   if (own === undefined) throw new Error("a draft of one machine has it");
   const bare = { settings, machine: machine.name, server: "b", project, leaves: [] };
-  const { recipe, seat, unread, lacks } = await chooseModel({ settings: own }, bare, name);
+  const { recipe, seat, unread, lacks } = await chooseModel(
+    { settings: own, withoutHub: true },
+    bare,
+    name,
+  );
   const fit = fitModel(recipe, seat);
   if (fit.values.length === 0)
     return lacks === undefined ? fit : { ...fit, reasons: [...fit.reasons, ...lacks] };

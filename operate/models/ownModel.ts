@@ -11,7 +11,7 @@ import {
   readCatalogue,
 } from "../../components/catalogue";
 import { operatorHome } from "../../components/evidence";
-import { HubUnread, readHubModel } from "../../components/fetch";
+import { HubUnread, readCachedModel, readHubModel } from "../../components/fetch";
 import { familyOf } from "../../components/inference-server";
 import { sureShare } from "../../components/memory";
 import {
@@ -59,13 +59,23 @@ export interface ChosenModel {
   readonly lacks?: readonly string[];
 }
 
+/** For whom a model is chosen. */
+interface Choosing extends Pick<OneMachine, "settings"> {
+  /** Its answer needs no network: the hub isn't asked. */
+  readonly withoutHub?: true;
+}
+
+/** Says of a model that only the hub could tell of it, and which command asks that. */
+export const onlyAtHub = (id: string): string =>
+  `Neither the catalogue nor this computer's model cache has ${id}, and \`serving fit\` asks no hub: \`serving models use ${id}\` of a project does, and \`hf download ${id}\` brings it into that cache.`;
+
 /**
  * The model that a name means: one of the catalogue, one of the machine's model cache, or one of
  * the hub by its id. Throws as `chooseRecipe` does for a name that isn't clear, and `Failed` for a
  * model that can't be served.
  */
 export async function chooseModel(
-  stack: Pick<OneMachine, "settings">,
+  { settings, withoutHub }: Choosing,
   bare: Seat,
   wanted: string,
 ): Promise<ChosenModel> {
@@ -78,7 +88,6 @@ export async function chooseModel(
   if (speech !== undefined) throw new Failed(speech);
   const elsewhere = whyNoName(wanted);
   if (elsewhere !== undefined) throw elsewhere;
-  const { settings } = stack;
   const path = onMachine(settings.modelCache, { home: homeOn(settings, { home: operatorHome() }) });
   const cached = isHubId(wanted) ? [] : cachedModels(await cacheOn(settings, path));
   const others = cached.filter(({ id }) => recipes.every((each) => each.id !== id));
@@ -86,13 +95,14 @@ export async function chooseModel(
   const meant = modelNamed(wanted, all);
   if (meant.is !== "one" && !isHubId(wanted)) throw unclearName(wanted, meant);
   const id = meant.is === "one" ? meant.model.id : wanted.trim();
-  const variables = Object.values(settings.inferenceServers);
-  const tokenVariable =
-    settings.inferenceServers[bare.server]?.huggingFaceTokenVariable ??
-    variables.find((each) => each.huggingFaceTokenVariable)?.huggingFaceTokenVariable;
-  const cache = await cacheOn(settings, path, id);
   try {
-    return ownModel(await readHubModel(id, { cache, ...defined({ tokenVariable }) }), bare);
+    const cache = await cacheOn(settings, path, id);
+    const tokenVariable = tokenVariableOf(settings, bare.server);
+    const read = withoutHub
+      ? readCachedModel(id, cache)
+      : await readHubModel(id, { cache, ...defined({ tokenVariable }) });
+    if (read === undefined) throw new HubUnread(onlyAtHub(id));
+    return ownModel(read, bare);
   } catch (error) {
     const named = error instanceof HubUnread ? modelByName(id, error, bare) : undefined;
     if (named !== undefined) return named;
@@ -100,6 +110,15 @@ export async function chooseModel(
     if (close === undefined || !(error instanceof Failed)) throw error;
     throw new Failed(`Did you mean \`${close.id}\`? ${error.message}`);
   }
+}
+
+/** The variable with the hub's token: that of a server, else of any that names one. */
+function tokenVariableOf(
+  { inferenceServers }: OneMachine["settings"],
+  server: string,
+): string | undefined {
+  const all = [inferenceServers[server], ...Object.values(inferenceServers)];
+  return all.flatMap((each) => each?.huggingFaceTokenVariable ?? [])[0];
 }
 
 /** A model of which nothing could be read, by its name; `undefined` where that says nothing. */

@@ -5,7 +5,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { httpServer } from "../../layers/httpServer";
 import { temporaryFolder } from "../../layers/temporaryFolder";
+import { COMMIT, StandInHub } from "../fetch/standInHub";
 import { madeFacts } from "../init/madeFacts";
 import { runServing } from "../runServing";
 
@@ -20,11 +22,19 @@ const NVIDIA_64 = `docker run -d --gpus all --ipc host --entrypoint "" -p "127.0
   --gpu-memory-utilization 0.7 --max-model-len 262144 --max-num-seqs 8 \\
   --max-num-batched-tokens 8192 --load-format fastsafetensors`;
 
+/** A small model whose cache can be planned. */
+const QWEN = readFileSync("test/fixtures/hub-configs/Qwen3ForCausalLM.json", "utf8");
+const CHATS = JSON.stringify({ chat_template: '<tool_call>\\n{\\"name\\": ' });
+
+const NO_HUB = "http://127.0.0.1:9";
+
 let folder = "";
+let hub = NO_HUB;
 
 beforeEach(() => {
   folder = temporaryFolder("fit-");
   mkdirSync(join(folder, "home"));
+  hub = NO_HUB;
 });
 
 afterEach(() => void vi.unstubAllEnvs());
@@ -33,9 +43,7 @@ afterEach(() => void vi.unstubAllEnvs());
 async function ask(...args: string[]) {
   const cwd = vi.spyOn(process, "cwd").mockReturnValue(folder);
   try {
-    return await runServing(["fit", ...args], {
-      ...{ HOME: join(folder, "home"), HF_ENDPOINT: "http://127.0.0.1:9" },
-    });
+    return await runServing(["fit", ...args], { HOME: join(folder, "home"), HF_ENDPOINT: hub });
   } finally {
     cwd.mockRestore();
   }
@@ -71,14 +79,18 @@ describe("the exit code of serving fit", () => {
   });
 
   it.each<[string, string, RegExp]>([
-    ["Qwen/Qwen3.5-397B-A17B-FP8", "cannot start", /could not be fetched.*rests on its name alone/],
+    [
+      "Qwen/Qwen3.5-397B-A17B-FP8",
+      "cannot start",
+      /`hf download Qwen\/Qwen3.5-397B-A17B-FP8` brings it into that cache.*rests on its name alone/,
+    ],
     [
       "BAAI/bge-m3",
       "not judged",
       /By its name it is for embeddings: it is `model.kind: embedding`/,
     ],
     ["Qwen/Qwen3Guard-Gen-8B", "not judged", /By its name it judges texts \(a guard\)/],
-  ])("is by the name where the hub can't be reached: %s", async (id, verdict, said) => {
+  ])("is by the name where no cache has the model: %s", async (id, verdict, said) => {
     const { change, ...found } = await judged(id);
     expect(found).toMatchObject({ code: 1, verdict });
     expect(change.at(-1)).toMatch(said);
@@ -103,7 +115,7 @@ describe("the exit code of serving fit", () => {
   it("names the model that was meant, by id and by command", async () => {
     const byId = await judged("openai/gpt-oss120b");
     expect(byId.why).toMatch(
-      /^Did you mean `openai\/gpt-oss-120b`\? The model openai\/gpt-oss120b could not be fetched/,
+      /^Did you mean `openai\/gpt-oss-120b`\? Neither the catalogue nor this computer's model cache has openai\/gpt-oss120b, /,
     );
     const byCommand = await judged("vllm serve openai/gpt-oss120b");
     expect(byCommand.why).toContain("Did you mean `openai/gpt-oss-120b`?");
@@ -298,10 +310,35 @@ describe("serving fit", () => {
     expect(two.why).toContain("It needs 2 machines");
   });
 
-  it("says of an unknown model that the hub wasn't reached", async () => {
-    const { verdict, why } = await judged("org/unknown");
-    expect(verdict).toBe("not judged");
-    expect(why).toContain("org/unknown could not be fetched");
+  it("never asks the hub, says who does, and reads what is in the model cache", async () => {
+    const stored = new StandInHub(1000, { "config.json": QWEN, "tokenizer_config.json": CHATS });
+    const asked = vi.fn();
+    const { url } = await httpServer((request, response) => {
+      asked();
+      void stored.answer(request, response);
+    });
+    hub = url;
+    const given = ["org/model", "vllm serve org/model"];
+    const before = [];
+    for (const each of given) before.push(await judged(each));
+    expect(before.map(({ verdict }) => verdict)).toEqual(["not judged", "not judged"]);
+    for (const { why, change } of before)
+      expect([why, ...change].join(" ")).toContain(
+        "Neither the catalogue nor this computer's model cache has org/model, and `serving fit` asks no hub: `serving models use org/model` of a project does, and `hf download org/model` brings it into that cache.",
+      );
+    const snapshot = join(
+      folder,
+      "home/.cache/huggingface/hub/models--org--model/snapshots",
+      COMMIT,
+    );
+    mkdirSync(snapshot, { recursive: true });
+    for (const [name, { body }] of stored.files)
+      if (!name.includes("/")) writeFileSync(join(snapshot, name), body);
+    for (const each of given) {
+      const { verdict, change } = await judged(each);
+      expect({ verdict, change }).toEqual({ verdict: "starts", change: [] });
+    }
+    expect(asked).not.toHaveBeenCalled();
   });
 
   it("takes the facts of a machine, with what runs there", async () => {
