@@ -36,7 +36,7 @@ const kindsText = (resources: readonly JsonObject[]): string => {
       typeof kind === "string" && /^\w{1,60}$/.test(kind) ? [kind] : [],
     ),
   );
-  return kinds.size === 0 ? "" : ` (it has ${[...kinds].slice(0, 5).join(", ")})`;
+  return kinds.size === 0 ? "" : ` (it has ${[...kinds].join(", ")})`;
 };
 
 interface Found {

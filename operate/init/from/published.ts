@@ -1,6 +1,6 @@
 import { WrongUse } from "../../../commandLine/exit";
 import { defined } from "../../../faults/defined";
-import { capital } from "../../../faults/quoting";
+import { capital, listOf } from "../../../faults/quoting";
 import { type Launch, NO_VLLM } from "../command/launch";
 import { leftOutText } from "../command/notes";
 import { type LeftOut, reasonOf, refuseCommand, unlessRefused } from "../command/words";
@@ -73,15 +73,23 @@ export function readServers(published: Published, all = false): PublishedServers
   }
   if (read.none === undefined) return refuseCommand(NO_VLLM);
   const named = [...(read.leftOut ?? []), ...(read.services ?? []).map(serviceLeftOut)];
-  const others = named.slice(0, MOST_NAMED).map(leftOutText);
-  return refuseCommand(`It is ${kind.kind}. ${read.none}`, ...others.map(capital));
+  return refuseCommand(`It is ${kind.kind}. ${read.none}`, ...alikeText(named).map(capital));
 }
 
 /** Most files that a script writes of which each is read. */
 const MOST_DOCUMENTS = 20;
 
-/** Most parts of a file without a server that are named. */
-const MOST_NAMED = 5;
+/** What is left out, where one reason is that of several said once. */
+function alikeText(all: readonly LeftOut[]): readonly string[] {
+  const byReason = new Map<string, readonly string[]>();
+  for (const { what, why } of all) byReason.set(why, [...(byReason.get(why) ?? []), what]);
+  return [...byReason].map(([why, names]) =>
+    leftOutText({
+      what: listOf(names),
+      why: names.length > 1 ? why.replace(/^it (?=\w+s\b)/, "each ") : why,
+    }),
+  );
+}
 
 /** The first server that a published text starts; the others are named. */
 export function readPublished(published: Published): Launch {

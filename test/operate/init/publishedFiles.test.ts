@@ -302,7 +302,7 @@ describe("a text that no server can be read from", () => {
     ],
     [
       `model_list:\n  - {model_name: a}\n`,
-      "It is LiteLLM's configuration. It starts no server: LiteLLM passes requests on. The `bridge` of a stack file is a LiteLLM whose configuration this program writes, by the servers beside it. Give what starts the vLLM behind it.",
+      "It is LiteLLM's configuration. It starts no server: LiteLLM passes requests on. The `bridge` of a stack file is a LiteLLM whose configuration this program writes, by the servers beside it. Give what starts the vLLM behind it. `a`: it names a model that another server serves.",
     ],
     [
       unit("ExecStart=/opt/start.sh"),

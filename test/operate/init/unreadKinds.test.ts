@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { WrongUse } from "../../../commandLine/exit";
 import { readPublished } from "../../../operate/init/from/published";
 
+const NAMES = Array.from({ length: 20 }, (_, index) => `m${index}`);
 const MODEL = "openai/gpt-oss-20b";
 
 /** What a published text starts, or why it starts nothing. */
@@ -64,6 +65,31 @@ describe("a file that is read by another program", () => {
     expect(said(text)).toMatch(
       new RegExp(`^It is ${kind.replace(/[().]/g, "\\$&")}\\. [A-Z\`][^\\n]+\\.$`),
     );
+  });
+
+  it.each([
+    [
+      "LiteLLM's",
+      `model_list:\n${NAMES.map((name) => `  - {model_name: ${name}}\n`).join("")}`,
+      `${NAMES.map((name) => `\`${name}\``).join(", ")}: each names a model that another server serves.`,
+    ],
+    [
+      "llama-swap's without a vLLM",
+      `models:\n${NAMES.map((name) => `  ${name}: {cmd: "llama-server -m x.gguf"}\n`).join("")}`,
+      `${NAMES.map((name) => `the model \`${name}\``).join(", ")}: each runs llama.cpp, not vLLM.`,
+    ],
+    [
+      "llama-swap's with many",
+      `models:\n${NAMES.map((name) => `  ${name}: {cmd: vllm serve org/${name}}\n`).join("")}`,
+      `with 20 servers of vLLM: ${NAMES.map((name) => `the model \`${name}\``).join(", ")}. `,
+    ],
+    [
+      "a script with many branches",
+      `case $1 in\n${NAMES.map((name) => `${name}) vllm serve org/${name} ;;\n`).join("")}esac\n`,
+      `with 20 starts of vLLM: ${NAMES.map((name) => `the start of \`org/${name}\``).join(", ")}. `,
+    ],
+  ])("names all that it has: %s", (_, text, names) => {
+    expect(said(text).toLowerCase()).toContain(names.toLowerCase());
   });
 
   it("says what to give instead", () => {
