@@ -103,6 +103,8 @@ describe("what a container is given", () => {
     ["habana", "for Intel's GPUs and accelerators"],
     ["/dev/neuron0", "for AWS's Inferentia and Trainium"],
     ["linux/amd64", "for x86-64 processors"],
+    ["amd64", "for x86-64 processors"],
+    ["linux/386", "for x86-64 processors"],
   ])("%s is %s", (given, made) => {
     expect(otherPlatformOf(given)).toEqual({ says: given, made });
   });

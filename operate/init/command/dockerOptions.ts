@@ -5,7 +5,7 @@ import { mayBeQuoted } from "../../../faults/quoting";
 import { holdsSecret } from "../../../faults/secrets";
 import { fitsServer } from "../../models/leastServer";
 import { assigned } from "./assignments";
-import { libraryOfOther, ofOtherMachine } from "./otherMachine";
+import { libraryOfOther } from "./otherMachine";
 import { asWritten, expansions, type LeftOut, refuseCommand } from "./words";
 
 /** An option of `docker run` with its value, if it takes one. */
@@ -225,9 +225,7 @@ function becomes(
   if (name === "publish") return { leftOut: publish(value, ports) };
   if (name === "volume" || name === "mount") return mountFacts(option, cacheInside);
   if (ownValue(SET_HERE, name)?.test(value)) return { setHere: `--${name}` };
-  const other = name === "platform" ? ofOtherMachine(name, value) : undefined;
-  const why = [other, ownValue(WHY, name) ?? NO_OPTION].filter((each) => each !== undefined);
-  return { leftOut: [{ what: written(option), why: why.join(" ") }] };
+  return { leftOut: [{ what: written(option), why: ownValue(WHY, name) ?? NO_OPTION }] };
 }
 
 /** What becomes of a volume; `cacheInside` is where the container looks for models. */
