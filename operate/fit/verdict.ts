@@ -190,7 +190,7 @@ function findingsOf({ warnings }: Plan, policies: readonly Judged[]): Finding[] 
   return [
     ...[...refused, ...told].map(({ name, message, verdict }) => ({
       of: name,
-      message: message.replace(LINE, ""),
+      message: message.replace(LINE, "$1: "),
       isRefused: verdict === "refused",
     })),
     ...warned.map(({ code, message }) => ({ of: code, message: message.replace(/^b: /, "") })),
@@ -217,9 +217,12 @@ function weighed(
   const of = `of its ${budgetGiB.toFixed(2)} GiB`;
   if (named === undefined) return `its weights take ${weightsGiB.toFixed(2)} ${of}`;
   const { aboutGiB, source } = named;
-  const taken =
-    aboutGiB === undefined ? `at least ${weightsGiB.toFixed(2)}` : `about ${aboutGiB.toFixed(0)}`;
-  return `its weights take ${taken} ${of} (${source})`;
+  const least = `at least ${weightsGiB.toFixed(2)}`;
+  if (aboutGiB === undefined) return `its weights take ${least} ${of} (${source})`;
+  const about = `about ${aboutGiB.toFixed(aboutGiB < budgetGiB ? 0 : 2)}`;
+  return aboutGiB > budgetGiB
+    ? `its weights take ${least} ${of}, which fits, but ${about}, which doesn't, so it may not start (${source})`
+    : `its weights take ${about} ${of} (${source})`;
 }
 
 /** The same with the weights in front, where they alone are known. */
@@ -244,7 +247,7 @@ function refusedStart(start: Start, refused: readonly RefusedImage[]): Start {
 const byMemoryText = ({ verdict, why }: Start): string =>
   verdict === "not judged" ? why : `With an image that can be used it ${verdict}: ${why}`;
 
-const LINE = /stack file, line \d+: /g;
+const LINE = /(stack file), line \d+: /g;
 
 /** What a plan has of a server's start. */
 interface PlannedStart extends Pick<MachinePlan, "ledger"> {

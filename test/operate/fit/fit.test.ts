@@ -105,6 +105,10 @@ describe("the exit code of serving fit", () => {
       "mistralai/Mixtral-8x7B-Instruct-v0.1",
       /^its weights take about 84 of its 97\.35 GiB \(8x7B, about 45B parameters of 16 bits, by its name\)/,
     ],
+    [
+      "org/Made-53B",
+      /^its weights take at least 9\d\.\d\d of its 97\.35 GiB, which fits, but about 98\.72, which doesn't, so it may not start \(53B parameters of 16 bits, by its name\); the rest isn't known\. /,
+    ],
   ])("says what the name tells where it fits: %s", async (id, why) => {
     const byId = await judged(id);
     expect(byId).toMatchObject({ code: 1, verdict: "not judged", why: expect.stringMatching(why) });
