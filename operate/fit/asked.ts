@@ -45,7 +45,7 @@ export async function askedServer(
   const published = await givenText(given, "stdin");
   const base: Wanted = { name: place.name, clients: [] };
   if (published === undefined) return namedModel(given, facts, base, place);
-  const { server, model, told, refused, unknownFlags } = await calledBy(published.source, () =>
+  const { server, model, told, refused, lacks } = await calledBy(published.source, () =>
     commandServer(readPublished(published), facts, base, place),
   );
   const wanted = { ...base, ...server };
@@ -54,7 +54,7 @@ export async function askedServer(
     wanted,
     told,
     refused,
-    lacks: unknownFlags,
+    lacks,
     ...defined({ unread: unreadText(model, facts, wanted, place) }),
   };
 }

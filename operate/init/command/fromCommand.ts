@@ -46,13 +46,20 @@ export interface CommandServer {
   readonly mend: readonly string[];
   /** Why no machine here runs its image, or what the image is given. */
   readonly refused: readonly RefusedImage[];
-  /** Flags that its vLLM lacks, where an image that is not vLLM's own may have them. */
-  readonly unknownFlags: readonly string[];
+  /** What to see to before its start is sure: flags that vLLM lacks, and where the model is. */
+  readonly lacks: readonly string[];
 }
 
 /** Order of a server's values in the stack file; the others follow. */
 const FIRST = [
-  ...["model.id", "model.family", "model.kind", "model.thinking", "model.revision"],
+  ...[
+    "model.id",
+    "model.inImage",
+    "model.family",
+    "model.kind",
+    "model.thinking",
+    "model.revision",
+  ],
   ...["servedModelName", "aliases", "gpuMemoryUtilization", "maxModelLen", "maxNumSeqs"],
   ...["maxNumBatchedTokens", "kvCacheDtype"],
 ];
@@ -100,13 +107,14 @@ export function commandServer(
         ...ofClients,
       ],
     },
-    unknownFlags,
+    lacks: [...unknownFlags, ...own.lacks],
     refused: refusedOf(image, elsewhere),
     mend: [
       ...image.mend,
       ...elsewhere,
       ...unknownFlags,
       ...severalGpusText(leftOut),
+      ...own.lacks,
       ...own.mend,
       ...runningAlready(model, facts),
     ],

@@ -20,6 +20,8 @@ export interface OwnModels {
   readonly leftOut: readonly LeftOut[];
   /** What to mend before `up`, a sentence each. */
   readonly mend: readonly string[];
+  /** The same of the model alone: without it no start is sure. */
+  readonly lacks: readonly string[];
   /** Options of the container that the file carries in another form, as they were written. */
   readonly carried: readonly string[];
 }
@@ -50,11 +52,13 @@ export function ownModels(
     : undefined;
   const moved = movedValues(values, { ...places, folder, inside: model });
   const used = [...(isFitting ? [own.volume] : []), ...adapters.used, ...moved.used];
+  const isInside = places.inContainer && isElsewhere(model, id) && model.startsWith("/");
   return {
     model: id,
-    values: [...moved.values, ...adapters.values],
+    values: [...(isInside ? [IN_IMAGE] : []), ...moved.values, ...adapters.values],
     leftOut: adapters.leftOut,
-    mend: [...folderText(model, id, places), ...adapters.mend, ...moved.mend],
+    mend: [...adapters.mend, ...moved.mend],
+    lacks: isInside ? [insideText(model, own?.path)] : folderText(model, id, places),
     carried: used.flatMap((volume) => volume?.what ?? []),
   };
 }
@@ -249,10 +253,29 @@ const OF_MACHINE = /^(?:[\w-]+=)?(?:\.{1,2}|~)?\/./;
 const lostText = (key: string, word: string, where: string) =>
   `\`${key}\` names ${word}, which is ${where}: remove that argument, or use an image that has the file.`;
 
+/** Whether a model's path is still that of the command, and not one that servers here have, too. */
+const isElsewhere = (model: string, id: string): boolean =>
+  /^[/.~]/.test(model) && id === model && !isIn(model, CACHE_INSIDE);
+
+/** A path of the command's own container is none of the machine, whatever lies there by that name. */
+const IN_IMAGE: ServerValue = {
+  path: ["model", "inImage"],
+  value: true,
+  why: "no folder of the machine is known to be there",
+};
+
+/** Says of a model inside the command's own container where it has to be; `folder` is the machine's. */
+function insideText(model: string, folder: string | undefined): string {
+  const why =
+    folder === undefined
+      ? "no volume says which folder of the machine that is"
+      : `a server can't have the folder of the machine that lies there: ${serverFault({ model: { id: folder } })?.replace(/\.$/, "")}`;
+  return `The model is the folder ${asWritten(model)} inside the command's own container, and ${why}. So it counts as one that the image brings (\`model.inImage\`). If the image lacks it, write its folder on the machine, or its hub id, as \`model.id\`, and delete \`inImage\`.`;
+}
+
 /** Says where a model is that no container of a server has. */
 function folderText(model: string, id: string, { inContainer }: Places): string[] {
-  if (!/^[/.~]/.test(model) || id !== model || isIn(model, CACHE_INSIDE)) return [];
-  if (!inContainer && fitsServer({ model: { id } })) return [];
+  if (!isElsewhere(model, id) || (!inContainer && fitsServer({ model: { id } }))) return [];
   const where = inContainer ? "of the command's own container" : "of the machine";
   return [
     `The model is the folder ${asWritten(model)} ${where}, which no server's container has: write its folder on the machine as \`model.id\`, or its hub id.`,

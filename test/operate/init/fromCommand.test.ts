@@ -218,6 +218,59 @@ command: |
   });
 });
 
+describe("a model that is a folder of the command's own container", () => {
+  const quadlet = (...more: readonly string[]) =>
+    ["[Container]", "Image=docker.io/vllm/vllm-openai:v0.30.0", ...more].join("\n");
+  const exec = (folder: string) => `Exec=${folder} --gpu-memory-utilization 0.4`;
+  const said = async (text: string) => {
+    const { server, mend } = await written(text);
+    return { model: server.model, said: mend.filter((each) => each.startsWith("The model is")) };
+  };
+
+  it.each([
+    ["Volume=/srv/models:/run/models:ro", "/run/models/m"],
+    ["Mount=type=bind,source=/srv/models,destination=/run/models", "/run/models/m"],
+    ["PodmanArgs=-v /srv:/run", "/run/models/m"],
+  ])("is the folder of the machine that a mount names: %s", async (volume, folder) => {
+    expect(await said(quadlet(volume, exec(folder)))).toEqual({
+      model: { id: "/srv/models/m" },
+      said: [],
+    });
+  });
+
+  it.each([
+    ["no volume", "", "no volume says which folder of the machine that is"],
+    [
+      "a volume of Podman's own",
+      "Volume=models.volume:/run/models",
+      "no volume says which folder of the machine that is",
+    ],
+    [
+      "a folder that no server may have",
+      "Volume=/run/media/disk:/run/models",
+      "a server can't have the folder of the machine that lies there: `/run/media/disk/m` lies in `/run`, a folder of the system: move the model elsewhere, such as to `/data/models`",
+    ],
+  ])("is none of the machine where there is %s", async (_, volume, why) => {
+    const found = await said(quadlet(volume, exec("/run/models/m")));
+    expect(found).toEqual({
+      model: { id: "/run/models/m", inImage: true },
+      said: [
+        `The model is the folder /run/models/m inside the command's own container, and ${why}. So it counts as one that the image brings (\`model.inImage\`). If the image lacks it, write its folder on the machine, or its hub id, as \`model.id\`, and delete \`inImage\`.`,
+      ],
+    });
+    const { text } = await written(quadlet(volume, exec("/run/models/m")));
+    const mended = text
+      .replace(/^.*inImage.*\n/m, "")
+      .replaceAll("id: /run/models/m", "id: /data/m");
+    const planned = judgedPlan(parseStackFile("Pulumi.spark.yaml", mended), {
+      home: "/home/operator",
+      models: {},
+    }).planned;
+    const [server] = planned.machines[0]?.inferenceServers ?? [];
+    expect(JSON.stringify(server?.container)).toContain('"/data/m"');
+  });
+});
+
 describe("a command that is refused", () => {
   it.each([
     ["ollama run qwen3:30b", "It starts Ollama, not vLLM. Ollama belongs in `simpleServer`."],
