@@ -1,6 +1,8 @@
 /**
  * The door of reviews: what differs between two plans, and for how long that takes something away.
  */
+
+export { startOf } from "../machine/stackOutputs";
 export { changesOf, isUnchanged, type MachineChange } from "./changesOf";
 export { argumentChanges } from "./containerChange";
 export { stepsWithSources } from "./downtime";

@@ -1,4 +1,5 @@
 import { SIMPLE_SERVER } from "../fields/fields";
+import { type KvFigures, startOf } from "../machine/stackOutputs";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { everyName } from "../planned/reach";
 import { serviceNamed } from "../services/registry";
@@ -19,6 +20,8 @@ export interface Loss {
   readonly after?: string;
   /** For how long, where it is gone. */
   readonly steps?: readonly Step[];
+  /** Set where the new server may not start, so that nobody can tell for how long it is gone. */
+  readonly mayNotStart?: true;
 }
 
 /** Ollama is restarted by systemd. */
@@ -34,7 +37,7 @@ interface Felt {
   }[];
   readonly ollama: string | null;
   readonly kv: Readonly<
-    Record<string, { readonly after: { readonly fits: { readonly most: boolean } } | null }>
+    Record<string, { readonly after: Pick<NonNullable<KvFigures>, "fits"> | null }>
   >;
 }
 
@@ -59,7 +62,10 @@ export function lossesOf(
       if (kind === "unchanged" || kind === "created" || isWorker) return [];
       if (kind === "removed") return loss(key, "removed");
       if (startsOnRequest) return loss(key, "stopped");
-      return loss(key, kv[key]?.after?.fits.most === false ? "fails" : "gone", { steps });
+      const starts = startOf(kv[key]?.after);
+      return starts === "cannot start"
+        ? loss(key, "fails", { steps })
+        : loss(key, "gone", starts === "may start" ? { steps, mayNotStart: true } : { steps });
     }),
     ...(isRestarted ? loss(SIMPLE_SERVER, "gone", { steps: [RESTART] }) : []),
     ...before.inferenceServers.flatMap((server) => serverLosses(server, after, loss)),
@@ -122,9 +128,11 @@ function usersOf(plan: MachinePlan, key: string, machines: readonly MachinePlan[
 }
 
 /** Says for how long something is gone; `undefined` if it stays. */
-export function goneText({ key, what, steps = [] }: Loss): string | undefined {
+export function goneText({ key, what, steps = [], mayNotStart }: Loss): string | undefined {
   const said: Partial<Record<Loss["what"], string>> = {
-    gone: `for ${stepsText(steps)}`,
+    gone: mayNotStart
+      ? "until the new server answers, and it may not start"
+      : `for ${stepsText(steps)}`,
     fails: "until you go back: the new server would not start",
     stopped: `until \`serving start ${key}\`, if it is running`,
     removed: "for good",

@@ -27,6 +27,11 @@ export const textMatching = (form: RegExp, expected: Parameters<z.ZodString["reg
 /** Text that is not empty. */
 export const nonEmptyText = shared(() => z.string().min(1));
 
+/** Words of an operator that reviews show, on one line and not longer than a reader takes in. */
+export const sentence = shared(() =>
+  textMatching(/^[^\n\r]{1,200}$/, "Expected one line of at most 200 characters"),
+);
+
 /** Refusal of a value that would be read as an option of the command that it becomes a word of. */
 export const AN_OPTION =
   "Expected a value that does not begin with `-`, which would make it an option";

@@ -196,17 +196,12 @@ function roomWarnings(
   const asked = `Room for the KV cache: ${roomText(room)}. One request of ${window} tokens needs ${needed}`;
   const verdict = startVerdictOf(kv);
   const since = start === undefined ? "" : `, since ${start.why}`;
-  if (verdict === "cannot start")
-    warn(
-      "kv-no-room",
-      `${asked}: the server would not start${atBest.fits ? since : ""}. ${remedy()}`,
-    );
-  else if (verdict === "may start")
+  if (verdict === "may start")
     warn(
       "kv-room",
       `${asked}: the server may not start${kv.fits ? since : ""}. Start it and record what it measures (\`serving verify --only memory --record\`). ${remedy()}`,
     );
-  else if (maxConcurrency < server.maxNumSeqs) {
+  else if (verdict === "starts" && maxConcurrency < server.maxNumSeqs) {
     const each = agents.map(({ atOnce, promptTokens, maxTokens }) => {
       return `${counted(atOnce, "agent")} of ${promptTokens / 1000}K + ${maxTokens / 1000}K tokens`;
     });

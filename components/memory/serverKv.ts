@@ -2,6 +2,7 @@ import { defined } from "../../faults/defined";
 import { FaultyInput } from "../../faults/fault";
 import { BYTES_PER_GIB, GIB_PER_GB, hundredths } from "../../units/memory";
 import { thousands } from "../../units/thousands";
+import { readServerArguments } from "../../vllm/argv/serverArguments";
 import {
   KV_ENGINE_CHOICES,
   type KvEngineSettings,
@@ -71,12 +72,7 @@ export const sureOutsideGiB = ({ start, room }: ServerKv): number =>
  * Flags without a setting of their own that change the KV cache, and that this plan does not
  * follow.
  */
-export const NOT_FOLLOWED = [
-  "--block-size",
-  "--mamba-cache-mode",
-  "--mamba-block-size",
-  "--hf-overrides",
-];
+const NOT_FOLLOWED = ["--block-size", "--mamba-cache-mode", "--mamba-block-size", "--hf-overrides"];
 
 /** A server's KV plan, or why there is none; `notes` are worth a warning either way. */
 export interface ServerKvResult {
@@ -102,6 +98,8 @@ export interface KvContext {
   readonly maxOutputTokens: number | undefined;
   /** Kind of machine that it is planned for. Default: the usual one. */
   readonly device?: string | undefined;
+  /** What it keeps beside its share, as the CPU's memory, in GiB: a part of its weights may be there. */
+  readonly hostGiB?: number | undefined;
   /** The starts that are known, of any model. */
   readonly starts?: readonly ModelStarts[] | undefined;
   /** Known models by the ids that are close to theirs, of which nothing is known. */
@@ -210,19 +208,19 @@ function planned(withRoom: (gib: number) => KvPlan, known: Known): ServerKv {
 function startOf(
   worst: KvPlan,
   totalGiB: number,
-  { server, model, weighed }: Known,
+  { server, context: { hostGiB = 0 }, model, weighed }: Known,
 ): NonNullable<ServerKv["start"]> {
   const { gpuMemoryUtilization, kvCacheMemoryBytes } = server;
   const here = measuredHere(server);
   const measured = here?.charged === undefined ? undefined : { gib: here.charged, at: here.at };
+  const weightsGiB =
+    isJudged(server, model) || model.catalogue?.residentGiB !== undefined
+      ? residentGiB(server, model)
+      : certainWeights(server, model);
   const figures = {
     totalGiB,
     budgetGiB: gpuMemoryUtilization * totalGiB,
-    // A judged size refuses nothing, but with a share below it nobody is told that it may start.
-    weightsGiB:
-      isJudged(server, model) || model.catalogue?.residentGiB !== undefined
-        ? residentGiB(server, model)
-        : certainWeights(server, model),
+    weightsGiB: weightsGiB && Math.max(0, weightsGiB - hostGiB),
     windowGiB: windowGiBOf(worst),
     ...defined({
       cacheGiB: kvCacheMemoryBytes && kvCacheMemoryBytes / BYTES_PER_GIB,
@@ -231,7 +229,10 @@ function startOf(
     }),
   };
   const sureGiB = hundredths(here?.charged ?? weighed.most.gib);
-  return { ...startVerdict(figures, weighed), sureGiB, ...listedStarts(weighed) };
+  const { verdict, why } = startVerdict(figures, weighed);
+  // A plan that ignores a flag refuses nothing.
+  const said = verdict === "cannot start" && !isFollowed(server) ? "may start" : verdict;
+  return { verdict: said, why, sureGiB, ...listedStarts(weighed) };
 }
 
 /** What cold prompts cost, by this machine's own measurement or else by the recipe's. */
@@ -284,14 +285,24 @@ function extra({ extraArgs }: InferenceServerSettings, flag: string): string | u
   return extraArgs.find((argument) => argument.startsWith(`${flag}=`))?.slice(flag.length + 1);
 }
 
-function notFollowed({ extraArgs, speculative }: InferenceServerSettings): string[] {
-  const flags = extraArgs.filter((argument) =>
-    NOT_FOLLOWED.includes(argument.split("=", 1)[0] ?? ""),
-  );
-  const notes = flags.map((flag) => `The KV plan ignores ${flag}.`);
-  if (speculative !== undefined && !speculative.method.includes("mtp"))
+/** Flags of a server that its KV plan ignores. */
+function ignoredFlags({ extraArgs }: InferenceServerSettings): string[] {
+  const { options } = readServerArguments(extraArgs);
+  return NOT_FOLLOWED.filter((flag) => options.has(flag.slice(2)));
+}
+
+const hasOwnDrafts = ({ speculative }: InferenceServerSettings): boolean =>
+  speculative?.method.includes("mtp") ?? true;
+
+/** Whether a server's KV plan follows all of its flags and the kind of its drafts. */
+export const isFollowed = (server: InferenceServerSettings): boolean =>
+  ignoredFlags(server).length === 0 && hasOwnDrafts(server);
+
+function notFollowed(server: InferenceServerSettings): string[] {
+  const notes = ignoredFlags(server).map((flag) => `The KV plan ignores ${flag}.`);
+  if (!hasOwnDrafts(server))
     notes.push(
-      `The KV plan counts the draft module of ${speculative.method} as the model's own (MTP); it may take more or less.`,
+      `The KV plan counts the draft module of ${server.speculative?.method} as the model's own (MTP); it may take more or less.`,
     );
   return notes;
 }

@@ -20,7 +20,7 @@ import { certainWeights, loadsAtMost, weightsByName } from "./certainWeights";
 import { measuredHere, residentGiB } from "./kvRoom";
 import { fitsMachine, type MemoryLedger } from "./ledger";
 import type { KnownServer } from "./machineMemory";
-import { NOT_FOLLOWED, type ServerKvResult, startVerdictOf } from "./serverKv";
+import { isFollowed, type ServerKvResult, startVerdictOf } from "./serverKv";
 
 /** vLLM then takes a window longer than the model's own. */
 const LONG_WINDOW = "VLLM_ALLOW_LONG_MAX_MODEL_LEN";
@@ -112,8 +112,8 @@ function startNeeds(
   const weightsGiB = resident && Math.max(0, resident - (memory.hostGiB ?? 0));
   const { kvCacheMemoryBytes } = settings;
   const outsideGiB = measuredHere(settings)?.charged ?? weightsGiB;
-  const drafts = settings.speculative?.method ?? "mtp";
-  const followed = !has(NOT_FOLLOWED.map((flag) => flag.slice(2))) && drafts.includes("mtp");
+  const followed = isFollowed(settings);
+  const isRefused = kv !== null && startVerdictOf(kv) === "cannot start";
   const windowGiB = kv !== null && followed ? kv.bytesPerRequest / BYTES_PER_GIB : undefined;
   const room =
     kvCacheMemoryBytes === undefined
@@ -136,5 +136,7 @@ function startNeeds(
         ? undefined
         : shareHolding(outsideGiB + least, totalGiB),
     leastCacheBytes: windowGiB === undefined || kv === null ? undefined : leastCacheBytes(kv),
+    cannotStart: isRefused ? kv.start?.why : undefined,
+    startAnyway: settings.startAnyway,
   });
 }

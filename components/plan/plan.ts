@@ -219,14 +219,15 @@ const MOST_KEPT = 100;
 /** What is known of a server's KV cache, with whose figures it rests on. */
 function kvOfServer(
   machine: MachineSettings,
-  { settings, model }: KnownServer,
+  { settings, model, plan: { memory } }: KnownServer,
   {
     evidence,
     ...needs
   }: { readonly evidence: Evidence } & Pick<KvContext, "least" | "maxOutputTokens">,
 ): ServerKvResult {
   const { device, totalGiB } = machine;
-  const own = { totalGiB, ...needs, ...defined({ device }) };
+  const { hostGiB } = memory;
+  const own = { totalGiB, ...needs, ...defined({ device, hostGiB }) };
   const kept = plannedKv.get(evidence) ?? keptAnswers(MOST_KEPT);
   plannedKv.set(evidence, kept);
   const found = kept(JSON.stringify([settings, own]), () =>

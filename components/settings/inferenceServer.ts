@@ -7,6 +7,7 @@ import {
   listenAddress,
   nonEmptyText,
   port,
+  sentence,
   servedName,
   shortName,
   textMatching,
@@ -97,6 +98,11 @@ export const inferenceServer = strictObject(
     kvCacheMemoryBytes: optional(bytes()).describe(
       "`--kv-cache-memory-bytes`: fixed size of the KV cache, in bytes. vLLM then ignores the utilization for the cache, so the plan counts the larger of two figures: the share, or these bytes plus the memory outside the cache. vLLM's start check still uses the utilization.",
     ),
+    startAnyway: optional(sentence())
+      .describe(
+        "Your reason to apply this server although the plan says that it cannot start: `server-starts` then warns and shows the reason, instead of refusing. Only for somebody who knows better than the figures; `model.weightsGB` and `measured` mend those.",
+      )
+      .meta({ examples: ["it started with these settings on our other machine"] }),
     nodes: optional(
       z
         .array(shortName())

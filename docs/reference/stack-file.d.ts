@@ -119,6 +119,8 @@ export interface MachineSettings {
     readonly kvCacheDtype?: string;
     /** `--kv-cache-memory-bytes`: fixed size of the KV cache, in bytes. vLLM then ignores the utilization for the cache, so the plan counts the larger of two figures: the share, or these bytes plus the memory outside the cache. vLLM's start check still uses the utilization. */
     readonly kvCacheMemoryBytes?: number;
+    /** Your reason to apply this server although the plan says that it cannot start: `server-starts` then warns and shows the reason, instead of refusing. Only for somebody who knows better than the figures; `model.weightsGB` and `measured` mend those. */
+    readonly startAnyway?: string;
     /** Machines that share the model, by their names in this stack. The first must be the machine that declares the server: it is the head, which has the API. Each needs a `link`. Default: this machine alone. */
     readonly nodes?: ReadonlyArray<string>;
     /** `--tensor-parallel-size`: parts of each layer. With `nodes`, this times `pipelineParallelSize` is the number of all their GPUs: 2 over two DGX Sparks. Default: `1`. */

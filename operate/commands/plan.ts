@@ -9,7 +9,8 @@ import { replaceFile } from "../../commandLine/replaceFile";
 import { closeIds } from "../../components/catalogue";
 import { changesOf, firstStarts } from "../../components/change";
 import { readAppliedPlans, readEvidence } from "../../components/evidence";
-import type { Plan } from "../../components/plan";
+import { startVerdictOf } from "../../components/memory";
+import type { MachinePlan, Plan } from "../../components/plan";
 import type { Evidence } from "../../components/planned";
 import { PLAN_VERSION } from "../../components/planned";
 import { SERVICES } from "../../components/services";
@@ -45,6 +46,7 @@ interface PlanOptions extends StackFileOptions {
   readonly out?: string;
   readonly policyConfig?: string;
   readonly full?: true;
+  readonly strict?: true;
   readonly against?: string;
   readonly format: Format;
 }
@@ -61,10 +63,7 @@ export function planCommand(): Command {
     formats: ["text", "json", "markdown"],
     options: planOptions(),
     notes: `Exit code: 0 nothing is refused, 1 the stack file has faults or a policy refuses the plan (the JSON is complete then, too;
-with faults it has \`faults\` and no \`machines\`), 2 wrong use or a file that can't be read. A server that would not start by other
-people's figures is a warning, \`kv-no-room\`, and the exit code stays 0. To refuse it in CI:
-  serving plan --format json | jq -e 'all(.warnings[]; .code != "kv-no-room")'
-\`--format markdown\` goes with \`--against\`.`,
+with faults it has \`faults\` and no \`machines\`), 2 wrong use or a file that can't be read. \`--format markdown\` goes with \`--against\`.`,
     version: PLAN_VERSION,
     example: "plan --against HEAD~1 --format markdown",
     run: planOutcome,
@@ -81,6 +80,10 @@ const planOptions = (): Option[] => [
     .default([]),
   new Option("--full", "also every container as `docker run`, and every file"),
   new Option(
+    "--strict",
+    "exit with 1 also where a server may not start; with --against, where it did surely start before",
+  ),
+  new Option(
     "--against <source>",
     "show what changes, for a review: against what was `applied`, what was last `verified`, a stack file, or that of a commit",
   ),
@@ -92,7 +95,7 @@ const planOptions = (): Option[] => [
 ];
 
 async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome> {
-  const { full = false, against, format } = options;
+  const { full = false, strict = false, against, format } = options;
   if (format === "markdown" && against === undefined)
     throw new WrongUse(
       "--format markdown is for reviews: add --against applied|verified|FILE|COMMIT.",
@@ -111,21 +114,26 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   if (options.out !== undefined)
     for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);
   const findings = policies.filter(({ verdict }) => verdict !== "pass");
-  const failed = policies.some(({ verdict }) => verdict === "refused");
+  const refused = policies.some(({ verdict }) => verdict === "refused");
+  const failed = refused || (strict && against === undefined && planned.machines.some(mayNotStart));
   const width = terminalWidth(process.stdout);
   const result = { version: PLAN_VERSION, ...planned, policies, findings };
   if (against !== undefined) {
     const levels = readLevels(options.policyConfig ?? join(projectOrProgram(), LEVELS_FILE));
-    const { result: change, sections } = await compare(
-      against,
-      { file, settings, planned },
-      levels,
-    );
+    const {
+      result: change,
+      sections,
+      isLessSure,
+    } = await compare(against, { file, settings, planned }, levels);
     const shown =
       format === "markdown"
         ? sections.map(sectionMarkdown)
         : sections.map((each) => sectionText(each, width));
-    return { result: { ...result, change }, text: shown.join("\n\n"), failed };
+    return {
+      result: { ...result, change },
+      text: shown.join("\n\n"),
+      failed: failed || (strict && isLessSure),
+    };
   }
   if (name !== undefined)
     return { result, text: partText(named(planned.machines, name), width), failed };
@@ -134,6 +142,10 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   const shown = { full, changes, typed, ...startsOn(planned, file) };
   return { result, text: planText(planned, policies, width, shown), failed };
 }
+
+/** Whether a server of a machine may not start, as far as its plan judges that. */
+const mayNotStart = ({ kv }: MachinePlan): boolean =>
+  Object.values(kv).some((each) => each !== null && startVerdictOf(each) !== "starts");
 
 /** Says first what `serving up --verified` knows of these settings, if that is kept here. */
 async function sayTried({ machines: [first] }: Plan, text: string): Promise<void> {

@@ -163,7 +163,6 @@ const NAMES = "engine-names";
 
 /** The warnings that do, where nothing refuses it. */
 const WARNINGS: readonly string[] = [
-  "kv-no-room",
   "kv-room",
   "kv-unknown",
   "kv-memory-beyond-budget",

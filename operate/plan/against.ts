@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { run } from "../../commandLine/run";
-import { changesOf, type MachineChange } from "../../components/change";
+import { changesOf, type MachineChange, startOf } from "../../components/change";
 import { operatorHome, readAppliedPlans } from "../../components/evidence";
 import { declaredResources } from "../../components/machine";
 import type { MachinePlan, Plan } from "../../components/plan";
@@ -24,6 +24,7 @@ import { verdictOf } from "./planText";
 import {
   appliedBy,
   countLine,
+  lessSure,
   reachedLines,
   replacesServer,
   startLines,
@@ -107,6 +108,7 @@ export async function compare(source: string, { file, settings, planned }: Asked
       back: back ?? null,
     },
     sections: [...sections, ...ending],
+    isLessSure: lessSure(changes).length > 0,
   };
 }
 
@@ -144,7 +146,7 @@ function nextSection(
   const [, stack] = /^Pulumi\.(.+)\.yaml$/.exec(basename(file)) ?? [];
   const run = appliedBy(changes);
   const [failing] = changes.flatMap(({ kv }) =>
-    Object.keys(kv).filter((key) => kv[key]?.after?.fits.most === false),
+    Object.keys(kv).filter((key) => startOf(kv[key]?.after) === "cannot start"),
   );
   const why = refused ? "`serving up` refuses it" : failing && `${failing} would not start`;
   const line = why

@@ -5,6 +5,7 @@ import {
   lossText,
   type MachineChange,
   PROVE,
+  startOf,
   stepsWithSources,
 } from "../../components/change";
 import { gibRange, timesRange } from "../../units/ranges";
@@ -44,15 +45,14 @@ export function changeSections(
   isAgainstApplied = false,
 ): Section[] {
   return changes.flatMap((change): Section[] => {
-    const { machine, containers, files, ollama, losses, memory } = change;
-    const failing = losses.flatMap(({ key, what }) => (what === "fails" ? [key] : []));
+    const { machine, containers, files, ollama, losses, memory, kv } = change;
     const [oldA, nowA] = [memory.before, memory.after].map(
       (figures) => figures?.lines["instance A"]?.gib,
     );
     const untouched = containers.filter(({ kind }) => kind === "unchanged").map(({ key }) => key);
     const changed = [
       ...(isUnchanged(change) ? ["Nothing is replaced or written."] : []),
-      ...containers.flatMap((each) => containerLines(each, failing.includes(each.key))),
+      ...containers.flatMap((each) => containerLines(each, startOf(kv[each.key]?.after))),
       ...(untouched.length === 0 ? [] : [`Not touched: ${untouched.join(", ")}.`]),
       ...(oldA === undefined || oldA === nowA ? [] : [INSTANCE_A]),
       ...(ollama === null ? [] : [OLLAMA[ollama]]),
@@ -81,7 +81,10 @@ const OLLAMA = {
     "Ollama's drop-in changes, and that is left to you: `serving plan simple-server` prints the commands.",
 };
 
-function containerLines(change: MachineChange["containers"][number], fails: boolean): string[] {
+function containerLines(
+  change: MachineChange["containers"][number],
+  starts: ReturnType<typeof startOf>,
+): string[] {
   const { key, name, kind, changes, pulls, downloads } = change;
   if (kind === "unchanged") return [];
   const why = changes
@@ -92,15 +95,24 @@ function containerLines(change: MachineChange["containers"][number], fails: bool
   return [
     `${key} (${name}) is ${kind}${why === "" ? "" : `: ${why}`}.`,
     ...(pulls === null ? [] : [`Its image is pulled${meanwhile}: \`${pulls}\`.`]),
-    ...(fails ? [`${key} would not start: its KV cache lacks the room.`] : []),
-    ...(kind === "removed" || fails ? [] : [startText(change)]),
+    ...(kind === "removed" ? [] : [whenText(change, starts)]),
     ...(downloads.length === 0
       ? []
       : [`Plus the download of ${models}, unless \`serving fetch\` has done it.`]),
   ];
 }
 
-/** When a container that is made or replaced answers. */
+/** When a container that is made or replaced answers; of one that may not, no time is promised. */
+function whenText(
+  change: MachineChange["containers"][number],
+  starts: ReturnType<typeof startOf>,
+): string {
+  if (starts === "cannot start")
+    return `${change.key} would not start: its KV cache lacks the room.`;
+  if (starts === "may start") return `${change.key} may not start: its KV cache may lack the room.`;
+  return startText(change);
+}
+
 function startText(change: MachineChange["containers"][number]): string {
   const { key, kind, steps, startsOnRequest, startsByRequest } = change;
   const isNew = kind !== "replaced";
@@ -156,7 +168,12 @@ function changedLines(before: Figures | null, after: Figures | null): string[] {
 
 function kvLine(kv: Kv): string {
   if (kv === null) return "not known";
-  const { room, fullWindows, maxModelLen, fits } = kv;
-  const starts = fits.most ? (fits.least ? "" : ", MAY NOT START") : ", WOULD NOT START";
-  return `${gibRange(room)}, ${timesRange(fullWindows.least, fullWindows.most)} windows of ${maxModelLen} tokens${starts}`;
+  const { room, fullWindows, maxModelLen } = kv;
+  return `${gibRange(room)}, ${timesRange(fullWindows.least, fullWindows.most)} windows of ${maxModelLen} tokens${IN_CAPITALS[startOf(kv) ?? "starts"]}`;
 }
+
+const IN_CAPITALS = {
+  starts: "",
+  "may start": ", MAY NOT START",
+  "cannot start": ", WOULD NOT START",
+};

@@ -10,7 +10,6 @@ import {
 } from "../../commandLine/layout";
 import { styled } from "../../commandLine/output";
 import { SIMPLE_SERVER } from "../../components/fields";
-import { startVerdictOf } from "../../components/memory";
 import { unweighedText } from "../../components/model-name";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
 import type { PlannedContainer, PlannedFile } from "../../components/planned";
@@ -66,7 +65,7 @@ export function planText(
   const example = first === undefined ? "" : `: \`serving plan ${first.key}\``;
   const body = [
     ...machines.map((machine) => machineText(machine, width, full, startsOn(machine.name))),
-    policyText(judged, width, full, machines.some(failsByOthers)),
+    policyText(judged, width, full),
     listText("Warnings", styled("yellow", "!"), warned, width),
     listText("Notes", "-", notes, width),
   ];
@@ -253,23 +252,15 @@ function titlesText(
 const ungated = (container: PlannedContainer): PlannedContainer =>
   container.gate ? { ...container, entrypoint: container.gate.starts } : container;
 
-function policyText(
-  policies: readonly Judged[],
-  width: Width,
-  full: boolean,
-  hasFailing: boolean,
-): string {
+function policyText(policies: readonly Judged[], width: Width, full: boolean): string {
   const marks = { warned: styled("yellow", "warned "), refused: styled("red", "REFUSED") };
   const passed = policies.filter((each) => each.verdict === "pass").map((each) => each.name);
   const noted = [...new Set(policies.filter(isNote).map((each) => each.name))];
   // A rule may find several things, and the preflight is none.
   const judged = rules.filter(({ name }) => policies.some((each) => each.name === name));
   const count = full ? passed.join(", ") : `${passed.length} of ${judged.length}`;
-  const limit = hasFailing
-    ? "; server-starts judges by weights and your own measurements alone"
-    : "";
   return headed(styled("bold", "Policies"), [
-    `${styled("green", "pass   ")} ${hanging(`${count}${limit}`, 10, width)}`,
+    `${styled("green", "pass   ")} ${hanging(count, 10, width)}`,
     ...(noted.length === 0
       ? []
       : [`note    ${hanging(`${noted.join(", ")}: below in Notes`, 10, width)}`]),
@@ -311,12 +302,11 @@ export function verdictOf(machines: readonly MachinePlan[], policies: readonly J
   const open = unjudged(machines);
   if (refusedBy.length > 0)
     return `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.${open}`;
-  const why = machines.some(failsByOthers) ? ` ${NOT_REFUSED}` : "";
   return grave.length === 0
     ? open === ""
       ? FINE
       : `${NOT_JUDGED}${open}`
-    : `Nothing is refused, BUT ${grave.join(", and ")}.${why}${open}`;
+    : `Nothing is refused, BUT ${grave.join(", and ")}.${open}`;
 }
 
 /** Says of each model that nobody could weigh it, behind another sentence. */
@@ -331,17 +321,5 @@ function unjudged(machines: readonly MachinePlan[]): string {
 }
 
 const NOT_JUDGED = "Nothing is refused, but a start is not judged.";
-
-/** Whether a server would not start by what other people measured, which refuses nothing. */
-const failsByOthers = ({ kv }: MachinePlan): boolean =>
-  Object.values(kv).some(
-    (each) =>
-      each !== null &&
-      startVerdictOf(each) === "cannot start" &&
-      ["published", "estimated"].includes(each.room.basis),
-  );
-
-const NOT_REFUSED =
-  "No policy refuses that, since the figures are other people's: `serving plan --help` shows how CI can.";
 
 const FINE = "Nothing is refused.";

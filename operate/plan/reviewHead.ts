@@ -1,4 +1,4 @@
-import { goneText, type MachineChange } from "../../components/change";
+import { goneText, type MachineChange, startOf } from "../../components/change";
 import type { MachinePlan } from "../../components/plan";
 import { counted } from "../../faults/quoting";
 import { memoryVerdict } from "./changeReport";
@@ -23,12 +23,20 @@ export const summary = (changes: readonly MachineChange[]): string[] =>
 export function startLines(changes: readonly MachineChange[]): string[] {
   return changes.flatMap(({ machine, kv }) =>
     Object.entries(kv).flatMap(([key, { after }]) =>
-      after?.fits.most === true && !after.fits.least
+      startOf(after) === "may start"
         ? [`${machine}: ${key} may not start: its KV cache may lack the room.`]
         : [],
     ),
   );
 }
+
+/** Servers of which it was sure that they start, and no longer is. */
+export const lessSure = (changes: readonly MachineChange[]): string[] =>
+  changes.flatMap(({ kv }) =>
+    Object.entries(kv).flatMap(([key, { before, after }]) =>
+      startOf(before) === "starts" && after !== null && startOf(after) !== "starts" ? [key] : [],
+    ),
+  );
 
 /** What other computers reach only with the new plan, and where. */
 export function reachedLines(

@@ -26,7 +26,7 @@ export function largestShares(component: DeclaredResource | undefined): LargestS
     const known = Object.entries(knownMap(starts[name])).filter(
       ([key, value]) =>
         typeof value === "number" ||
-        (key === "byName" && typeof value === "string") ||
+        (["byName", "cannotStart", "startAnyway"].includes(key) && typeof value === "string") ||
         (["unweighed", "atMost"].includes(key) && value === true),
     );
     const needs: StartNeeds = Object.fromEntries(known);

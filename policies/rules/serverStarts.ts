@@ -8,10 +8,11 @@ import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
 import { type MemoryDemand, utilizationText } from "../../vllm/utilization";
 import { shareToStart } from "../lib/advisedShare";
 import { batchFaults } from "../lib/batchFaults";
+import type { DeclaredResource } from "../lib/container";
 import { declaredServers } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { IF_MISLED, tooLarge, tooLargeByName } from "../lib/namedWeights";
-import { advice, type Rule, violation } from "./rule";
+import { advice, type Finding, type Rule, violation } from "./rule";
 
 const SET_IT =
   "Set `model.residentGiB`; `model.weightsGB` is enough without options such as `--hf-overrides` or `--quantization`.";
@@ -19,8 +20,11 @@ const SET_IT =
 /** What a server's arguments ask for. */
 type Asked = MemoryDemand & { readonly window: number; readonly model: string };
 
-/** Why it can't start, and the setting whose value mends that; no value where none does. */
-type Fault = { readonly message: string } & (
+/**
+ * Why it can't start, and the setting whose value mends that; no value where none does. An operator may
+ * know better than a fault of memory.
+ */
+type Fault = { readonly message: string; readonly ofMemory?: true } & (
   | { readonly setting: string; readonly value: number | undefined }
   | { readonly setting?: undefined; readonly value?: undefined }
 );
@@ -32,7 +36,7 @@ type Fault = { readonly message: string } & (
 export const serverStarts: Rule = {
   name: "server-starts",
   description:
-    "A server can start in the best case: its weights fit into its share and into the machine, by the model's name where nothing else tells their size, and one request that fills the context window fits into the rest. The window is not longer than the model's own, and a batch is as large as vLLM demands.",
+    "A server can start: its weights fit into its share and into the machine, by the model's name where nothing else tells their size, one request that fills the context window fits into the rest, and neither arithmetic nor what others saw of its like rules it out (`startAnyway` at the server makes a warning of that). The window is not longer than the model's own, and a batch is as large as vLLM demands.",
   level: "mandatory",
   advises: true,
   of: TYPE.machine,
@@ -65,18 +69,30 @@ export const serverStarts: Rule = {
         const what = `Whether ${share.name} can start isn't judged: what its weights take once loaded is not known.`;
         return [advice(machine, `${what} ${SET_IT}`)];
       }
-      const refused = faults(asked, share, totalGiB).map(({ message, setting, value }) => {
-        const change = value === undefined ? undefined : { server: share.name, setting, value };
-        return violation(machine, `${share.name} can't start: ${message}`, change);
-      });
-      const cramped = refused.length > 0 ? undefined : noWindow(asked, share, totalGiB);
-      return cramped === undefined ? refused : [advice(machine, cramped)];
+      const found = faults(asked, share, totalGiB).map((fault) => told(machine, share, fault));
+      const cramped = found.length > 0 ? undefined : noWindow(asked, share, totalGiB);
+      return cramped === undefined ? found : [advice(machine, cramped)];
     });
     return [...byBatch, ...byMemory];
   },
   judgeMachine: (group) =>
     tooLargeByName(group).map(({ container, message }) => violation(container, message)),
 };
+
+/** A fault as a refusal, or as a warning where the operator applies the server all the same. */
+function told(
+  machine: DeclaredResource,
+  { name, needs: { startAnyway } }: LargestShare,
+  { message, setting, value, ofMemory }: Fault,
+): Finding {
+  if (ofMemory && startAnyway !== undefined)
+    return advice(
+      machine,
+      `${name} can't start: ${message} It is applied all the same: \`startAnyway\` says "${startAnyway}".`,
+    );
+  const change = value === undefined ? undefined : { server: name, setting, value };
+  return violation(machine, `${name} can't start: ${message}`, change);
+}
 
 /** Says that weights by their name alone leave less of a share than vLLM itself takes. */
 function noWindow(
@@ -98,63 +114,69 @@ function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
   return { ...demand.memory, window: numberIn(args, "max-model-len"), model };
 }
 
-function faults(
-  { utilization, kvCacheGiB, window }: Asked,
-  share: LargestShare,
-  totalGiB: number,
-): Fault[] {
-  const {
-    weightsGiB = 0,
-    outsideGiB = 0,
-    windowGiB = 0,
-    longestWindow = 0,
-    modelWindow,
-  } = share.needs;
-  const budget = utilization * totalGiB;
-  const given = `--gpu-memory-utilization ${utilizationText(utilization)} gives it ${budget.toFixed(2)} of ${totalGiB} GiB`;
-  const found: Fault[] = [];
-  const { text: more, value: least } = moreShare(share, utilization);
-  const { byName } = share.needs;
+function faults(asked: Asked, share: LargestShare, totalGiB: number): Fault[] {
+  const { byName, weightsGiB = 0, modelWindow } = share.needs;
   if (byName !== undefined && weightsGiB > totalGiB)
     return [{ message: `${tooLarge(weightsGiB, byName, totalGiB)} ${IF_MISLED}` }];
-  if (kvCacheGiB === undefined && weightsGiB > budget)
-    found.push({
-      message: `its weights take ${byName === undefined ? "" : "at least "}${weightsGiB.toFixed(2)} GiB once loaded${byName === undefined ? "" : ` (${byName})`}, but ${given}. ${more}${byName === undefined ? "" : ` ${IF_MISLED}`}`,
-      setting: "gpuMemoryUtilization",
-      value: least,
-    });
-  else if (windowGiB > (kvCacheGiB ?? budget - outsideGiB)) {
-    const fits = Math.min(share.bySum, share.byAggregate);
-    const larger = adviseCache(share.needs, { totalGiB, budgetGiB: budget, fits });
-    const cache = larger === undefined ? "" : ` Set \`kvCacheMemoryBytes: ${larger}\` or more.`;
-    const room =
-      kvCacheGiB === undefined
-        ? `${given}, which leaves at most ${Math.max(0, budget - outsideGiB).toFixed(2)} GiB for the cache. ${more}`
-        : `--kv-cache-memory-bytes gives it ${kvCacheGiB.toFixed(2)} GiB.${cache}`;
-    const without = cache === "" && kvCacheGiB !== undefined ? "" : " without that change";
-    const shorter =
-      longestWindow > 0 ? ` A \`maxModelLen\` of at most ${longestWindow} fits${without}.` : "";
-    found.push({
-      message: `one request of ${thousands(window)} tokens needs ${windowGiB.toFixed(2)} GiB of KV cache, but ${room}${shorter}`,
-      ...(kvCacheGiB === undefined
-        ? { setting: "gpuMemoryUtilization", value: least }
-        : larger === undefined && longestWindow > 0
-          ? { setting: "maxModelLen", value: longestWindow }
-          : { setting: "kvCacheMemoryBytes", value: larger }),
-    });
-  }
-  if (modelWindow !== undefined && window > modelWindow) {
-    // One window that mends both.
-    const fitting = found.find(({ setting }) => setting === "maxModelLen")?.value ?? modelWindow;
-    const value = Math.min(modelWindow, fitting);
-    found.push({
-      message: `--max-model-len ${window} is longer than the model's own window of ${modelWindow}, which vLLM refuses. Set \`maxModelLen: ${value}\` or less; \`environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" }\` lifts the check, but the model was not made for longer prompts.`,
-      setting: "maxModelLen",
-      value,
-    });
-  }
-  return found;
+  const ofMemory = memoryFault(asked, share, totalGiB);
+  const found: Fault[] = ofMemory === undefined ? [] : [{ ...ofMemory, ofMemory: true }];
+  const { window } = asked;
+  if (modelWindow === undefined || !(window > modelWindow)) return found;
+  // One window that mends both.
+  const fitting = ofMemory?.setting === "maxModelLen" ? ofMemory.value : undefined;
+  const value = Math.min(modelWindow, fitting ?? modelWindow);
+  const message = `--max-model-len ${window} is longer than the model's own window of ${modelWindow}, which vLLM refuses. Set \`maxModelLen: ${value}\` or less; \`environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" }\` lifts the check, but the model was not made for longer prompts.`;
+  return [...found, { message, setting: "maxModelLen", value }];
 }
+
+/** Why its memory doesn't suffice even in the best case: its weights, its cache, or what was seen. */
+function memoryFault(asked: Asked, share: LargestShare, totalGiB: number): Fault | undefined {
+  const { utilization, kvCacheGiB } = asked;
+  const { weightsGiB = 0, outsideGiB = 0, windowGiB = 0, byName, cannotStart } = share.needs;
+  const budget = utilization * totalGiB;
+  if (kvCacheGiB === undefined && weightsGiB > budget) {
+    const { text: more, value } = moreShare(share, utilization);
+    const [least, source, misled] =
+      byName === undefined ? ["", "", ""] : ["at least ", ` (${byName})`, ` ${IF_MISLED}`];
+    const given = givenText(utilization, totalGiB);
+    const message = `its weights take ${least}${weightsGiB.toFixed(2)} GiB once loaded${source}, but ${given}. ${more}${misled}`;
+    return { message, setting: "gpuMemoryUtilization", value };
+  }
+  if (windowGiB > (kvCacheGiB ?? budget - outsideGiB)) return noRoom(asked, share, totalGiB);
+  if (cannotStart === undefined) return undefined;
+  if (kvCacheGiB !== undefined) return { message: `${cannotStart}.` };
+  const { text: more, value } = moreShare(share, utilization);
+  return { message: `${cannotStart}. ${more}`, setting: "gpuMemoryUtilization", value };
+}
+
+/** What is wrong where one window doesn't fit into the cache. */
+function noRoom(asked: Asked, share: LargestShare, totalGiB: number): Fault {
+  const { utilization, kvCacheGiB, window } = asked;
+  const { outsideGiB = 0, windowGiB = 0, longestWindow = 0 } = share.needs;
+  const budget = utilization * totalGiB;
+  const { text: more, value: least } = moreShare(share, utilization);
+  const fits = Math.min(share.bySum, share.byAggregate);
+  const larger = adviseCache(share.needs, { totalGiB, budgetGiB: budget, fits });
+  const cache = larger === undefined ? "" : ` Set \`kvCacheMemoryBytes: ${larger}\` or more.`;
+  const room =
+    kvCacheGiB === undefined
+      ? `${givenText(utilization, totalGiB)}, which leaves at most ${Math.max(0, budget - outsideGiB).toFixed(2)} GiB for the cache. ${more}`
+      : `--kv-cache-memory-bytes gives it ${kvCacheGiB.toFixed(2)} GiB.${cache}`;
+  const without = cache === "" && kvCacheGiB !== undefined ? "" : " without that change";
+  const shorter =
+    longestWindow > 0 ? ` A \`maxModelLen\` of at most ${longestWindow} fits${without}.` : "";
+  return {
+    message: `one request of ${thousands(window)} tokens needs ${windowGiB.toFixed(2)} GiB of KV cache, but ${room}${shorter}`,
+    ...(kvCacheGiB === undefined
+      ? { setting: "gpuMemoryUtilization", value: least }
+      : larger === undefined && longestWindow > 0
+        ? { setting: "maxModelLen", value: longestWindow }
+        : { setting: "kvCacheMemoryBytes", value: larger }),
+  };
+}
+
+const givenText = (utilization: number, totalGiB: number): string =>
+  `--gpu-memory-utilization ${utilizationText(utilization)} gives it ${(utilization * totalGiB).toFixed(2)} of ${totalGiB} GiB`;
 
 /** A larger share, where one that suffices is left. */
 function moreShare(

@@ -159,6 +159,14 @@ export const startNeedsSchema = z
         "Where the machine's plan doesn't fit: the largest share of this server that fits and that the plan doesn't warn about, if it surely starts with that.",
       ),
     leastCacheBytes: z.number().exactOptional().describe("The smallest fixed KV cache to advise."),
+    cannotStart: z
+      .string()
+      .exactOptional()
+      .describe("Why it cannot start by its KV plan, where that says so for certain."),
+    startAnyway: z
+      .string()
+      .exactOptional()
+      .describe("The operator's reason to apply it all the same (`startAnyway`)."),
   })
   .meta({
     id: "StartNeeds",

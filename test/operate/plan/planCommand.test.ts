@@ -11,10 +11,10 @@ import { runServing } from "../runServing";
 
 const folder = temporaryFolder("plan-");
 
-function edited(from: string, to: string): string {
+function edited(from: string, to: string, name = "edited"): string {
   const text = readFileSync("Pulumi.dgx.yaml", "utf8");
   if (!text.includes(from)) throw new Error(`no ${from} in Pulumi.dgx.yaml`);
-  const file = join(folder, "edited.yaml");
+  const file = join(folder, `${name}.yaml`);
   writeFileSync(file, text.replace(from, to));
   return file;
 }
@@ -37,33 +37,63 @@ describe("serving plan", () => {
     expect(out).toContain("http://127.0.0.1:8001/v1");
   });
 
-  it("refuses no server that fails by other people's figures, says why, and how CI does", async () => {
-    const file = edited(
-      "gpuMemoryUtilization: 0.45\n          maxModelLen",
-      "gpuMemoryUtilization: 0.193\n          maxModelLen",
-    );
-    const { code, out } = await runServing(["plan", "--file", file], { NO_COLOR: "1" });
-    expect(code).toBe(0);
-    const lines = out.split("\n");
-    expect(lines[0]).toMatch(
-      /^Nothing is refused, BUT vllm-qwen3\.6-35b-a3b-8001 would not start\. No policy refuses that, since the figures are other people's: `serving plan --help` shows how CI can\. /,
-    );
-    const count = lines[lines.indexOf("Policies") + 1];
-    expect(count).toBe(
-      "  pass    23 of 24; server-starts judges by weights and your own measurements alone",
-    );
-    const help = (await runServing(["plan", "--help"])).out;
-    expect(help).toContain(
-      `\n  serving plan --format json | jq -e 'all(.warnings[]; .code != "kv-no-room")'\n`,
-    );
-    const codes = async (...of: string[]) => {
-      const { out: json } = await runServing(["plan", ...of, "--format", "json"]);
-      return (JSON.parse(json) as { warnings: { code: string }[] }).warnings.map(
-        (each) => each.code,
+  it("refuses a server that can't start by what others saw, unless `startAnyway` says why", async () => {
+    const share = (more = "") =>
+      edited(
+        "gpuMemoryUtilization: 0.45\n          maxModelLen",
+        `gpuMemoryUtilization: 0.193\n          ${more}maxModelLen`,
       );
+    const judged = async (...args: string[]) => {
+      const { code, out } = await runServing(["plan", ...args, "--format", "json"]);
+      const { findings } = JSON.parse(out) as {
+        findings: { name: string; verdict: string; message: string; value?: unknown }[];
+      };
+      return { code, found: findings.filter(({ name }) => name === "server-starts") };
     };
-    expect(await codes("--file", file)).toContain("kv-no-room");
-    expect(await codes()).not.toContain("kv-no-room");
+    const why =
+      "vllm-qwen3.6-35b-a3b-8001 can't start: its share has 23.47 GiB: its weights take 20.49 GiB, one window 2.66 GiB, and no start took less than 0.57 GiB beside them.";
+    const advice =
+      "Set `gpuMemoryUtilization: 0.44` to be sure that it starts: it needs at least 0.22, and at most 0.45 fits.";
+    const refused = await judged("--file", share());
+    expect(refused.code).toBe(1);
+    expect(refused.found).toMatchObject([
+      { verdict: "refused", message: expect.stringContaining(`${why} ${advice}`), value: 0.44 },
+    ]);
+    const anyway = [
+      "--file",
+      share('startAnyway: "our other machine: \\"it starts\\""\n          '),
+    ];
+    const applied = await judged(...anyway);
+    expect(applied.code).toBe(0);
+    expect(applied.found).toMatchObject([
+      {
+        verdict: "warned",
+        message: `${why} ${advice} It is applied all the same: \`startAnyway\` says "our other machine: "it starts"".`,
+      },
+    ]);
+    const { out } = await runServing(["plan", ...anyway], { NO_COLOR: "1" });
+    expect(out.split("\n")[0]).toMatch(
+      /^Nothing is refused, BUT vllm-qwen3\.6-35b-a3b-8001 would not start\. \d+ warnings, /,
+    );
+    expect((await judged(...anyway, "--strict")).code).toBe(1);
+  });
+
+  it("takes a server that may not start, and with --strict only as sure as it was before", async () => {
+    const at = (share: number) =>
+      edited(
+        "gpuMemoryUtilization: 0.45\n          maxModelLen",
+        `gpuMemoryUtilization: ${share}\n          maxModelLen`,
+        `share-${share}`,
+      );
+    const code = async (...args: string[]) => (await runServing(["plan", ...args])).code;
+    const [sure, open, other] = [at(0.44), at(0.4), at(0.39)];
+    expect(await code("--file", open)).toBe(0);
+    expect(await code("--file", open, "--strict")).toBe(1);
+    expect(await code("--file", sure, "--strict")).toBe(0);
+    expect(await code("--file", open, "--against", sure)).toBe(0);
+    expect(await code("--file", open, "--against", sure, "--strict")).toBe(1);
+    expect(await code("--file", other, "--against", open, "--strict")).toBe(0);
+    expect(await code("--file", sure, "--against", open, "--strict")).toBe(0);
   });
 
   it("says which known model a mistyped id may mean, and nothing where none is close", async () => {

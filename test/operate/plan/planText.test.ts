@@ -250,8 +250,9 @@ describe("the last line of a plan that is only warned of", () => {
     expect(last({}, { model: heavy })).toContain(
       `Nothing is refused, BUT the memory of dgx is 51.78 GiB short, defaults included, and ${CONTAINER} would not start.`,
     );
-    expect(last({}, { gpuMemoryUtilization: 0.18 })).toContain(
-      `Nothing is refused, BUT ${CONTAINER} would not start. No policy refuses that, since the figures are other people's: \`serving plan --help\` shows how CI can. `,
+    const reason = { startAnyway: "it starts on our other machine" };
+    expect(last({}, { gpuMemoryUtilization: 0.18, ...reason })).toContain(
+      `Nothing is refused, BUT ${CONTAINER} would not start.`,
     );
   });
 });

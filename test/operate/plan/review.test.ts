@@ -46,7 +46,7 @@ const CHANGES: readonly [
     [[SHARE, SHARE.replace("0.45", "0.40")]],
     {
       containers: ["b replaced"],
-      gone: "for 4 to 10 min",
+      gone: "until the new server answers, and it may not start",
       memory: "memory fits: 10.75 of 121.63 GiB are left",
     },
   ],
