@@ -144,7 +144,10 @@ function memoryFault(asked: Asked, share: LargestShare, totalGiB: number): Fault
   }
   if (windowGiB > (kvCacheGiB ?? budget - outsideGiB)) return noRoom(asked, share, totalGiB);
   if (cannotStart === undefined) return undefined;
-  if (kvCacheGiB !== undefined) return { message: `${cannotStart}.` };
+  if (kvCacheGiB !== undefined)
+    return {
+      message: `${cannotStart}. Set a smaller \`kvCacheMemoryBytes\`, or serve a smaller model.`,
+    };
   const { text: more, value } = moreShare(share, utilization);
   return { message: `${cannotStart}. ${more}`, setting: "gpuMemoryUtilization", value };
 }

@@ -314,6 +314,28 @@ describe("server-starts", () => {
     expect(said(server)).toEqual(["pass: "]);
   });
 
+  it("is applied all the same with a reason, but no longer than the model's own window", () => {
+    const settings = { gpuMemoryUtilization: 0.1, startAnyway: "our wiki has the log" };
+    const why =
+      "vllm-model-8001 can't start: its weights take 20.49 GiB once loaded, but --gpu-memory-utilization 0.10 gives it 12.16 of 121.63 GiB. Set `gpuMemoryUtilization: 0.44` to be sure that it starts: it needs at least 0.22, and at most 0.9 fits.";
+    expect(said({ weightsGB: 22, settings })).toEqual([
+      `warned: ${why} It is applied all the same: \`startAnyway\` says "our wiki has the log".`,
+    ]);
+    expect(said({ weightsGB: 22, settings: { ...settings, maxModelLen: 300_000 } })).toEqual([
+      expect.stringMatching(/^warned: /),
+      expect.stringMatching(/^refused: .*--max-model-len 300000 is longer than the model's own/),
+    ]);
+  });
+
+  it("says of a fixed cache that weights beside it don't fit the machine", () => {
+    const settings = { kvCacheMemoryBytes: 8 * 1024 ** 3 };
+    expect(
+      said({ weightsGB: 22, settings, machine: { totalGiB: 28, operatingSystemGiB: 1 } }),
+    ).toEqual([
+      "refused: vllm-model-8001 can't start: weights and cache are at least 31.39 GiB of 28.00 GiB. Set a smaller `kvCacheMemoryBytes`, or serve a smaller model.",
+    ]);
+  });
+
   it.each<[string, Server]>([
     [
       "they are quantized while they load",
