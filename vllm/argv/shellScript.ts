@@ -33,8 +33,13 @@ export interface Follows {
   array(name: string): readonly Word[] | undefined;
   /** Sets an array, or adds to it. */
   setArray(name: string, words: readonly Word[], adds: boolean): void;
-  /** Is told of each command, and of the character that ends it. Says whether it is a command. */
-  ended(command: readonly Word[], by: string): boolean;
+  /**
+   * Is told of each command, of the character that ends it, and of its place in the script. Says
+   * whether it is a command.
+   */
+  ended(command: readonly Word[], by: string, at: number): boolean;
+  /** The text that a command runs as a part of the script (`eval`), where that is known. */
+  evaluated(command: readonly Word[]): string | undefined;
   /** Is told of a here-document and its command. Says whether it is read as commands. */
   document(text: string, command: readonly Word[]): boolean;
 }
@@ -90,6 +95,8 @@ class ScriptReader {
   private at = 0;
   private commands: Word[][] = [];
   private command: Word[] = [];
+  /** Where the command begins that is being read. */
+  private begun = 0;
   /**
    * The word that is being read: its text so far, `undefined` between words, `UNKNOWN` once a part
    * is not known.
@@ -217,6 +224,8 @@ class ScriptReader {
   }
 
   private push(word: Word): void {
+    // The character behind the word is read already.
+    if (this.command.length === 0) this.begun = this.at - 1;
     if (this.skipWord) this.skipWord = false;
     else this.command.push(word);
   }
@@ -229,8 +238,11 @@ class ScriptReader {
   private endCommand(by: string): void {
     this.endWord();
     const follows = this.place.setsNothing ? undefined : this.scope.follows;
-    const isOne = follows?.ended(this.command, by) ?? true;
-    if (isOne && this.command.length > 0) this.commands.push(this.command);
+    const text = this.isShallow ? follows?.evaluated(this.command) : undefined;
+    if (text !== undefined)
+      this.commands.push(...new ScriptReader(text, this.scope, this.placeOf(this.begun)).read());
+    const isOne = follows?.ended(this.command, by, this.place.begins + this.begun) ?? true;
+    if (isOne && text === undefined && this.command.length > 0) this.commands.push(this.command);
     this.command = [];
     this.skipWord = false;
   }

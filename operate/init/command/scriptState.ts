@@ -1,6 +1,6 @@
 import type { Follows } from "../../../vllm/argv/shellScript";
 import { isText, type Word } from "../../../vllm/argv/unknown";
-import { Blocks } from "./blocks";
+import { Blocks, RESERVED } from "./blocks";
 
 /** Commands that set variables by their arguments. */
 const DECLARES = new Set(["export", "readonly", "local", "declare", "typeset"]);
@@ -23,6 +23,8 @@ const SETS = /^([A-Za-z_]\w*)(\+?)=([\s\S]*)$/;
 export class ScriptState implements Follows {
   /** Commands that run only under a condition. */
   readonly optional = new Set<readonly Word[]>();
+  /** Where commands begin in the script. */
+  readonly places = new Map<readonly Word[], number>();
   /** Here-documents that are no commands. */
   readonly documents: string[] = [];
   private readonly values = new Map<string, string>();
@@ -43,8 +45,14 @@ export class ScriptState implements Follows {
     return this.adds(words?.length ?? 0) ? words : undefined;
   }
 
-  /** `standIn` makes the word that stands for what a condition adds to an array. */
-  constructor(private readonly standIn: (text: string) => string) {}
+  /**
+   * `standIn` makes the word that stands for what a condition adds to an array; `written` gives back
+   * the text of such words, `undefined` where another program makes a part of it.
+   */
+  constructor(
+    private readonly standIn: (text: string) => string,
+    private readonly written: (text: string) => string | undefined,
+  ) {}
 
   setArray(name: string, words: readonly Word[], adds: boolean): void {
     const kept = adds ? (this.arrays.get(name) ?? []) : [];
@@ -59,13 +67,21 @@ export class ScriptState implements Follows {
     this.blocks.setHere(name);
   }
 
-  ended(command: readonly Word[], by: string): boolean {
+  ended(command: readonly Word[], by: string, at: number): boolean {
+    this.places.set(command, at);
     const { words, lost } = this.blocks.take(command.filter(isText), by);
     if (this.blocks.isOptional) this.optional.add(command);
     for (const name of lost) this.lose(name);
     this.run(words);
     this.blocks.next(words, by);
     return words.length > 0;
+  }
+
+  evaluated(command: readonly Word[]): string | undefined {
+    const words = command.filter(isText);
+    const at = words.findIndex((word) => !RESERVED.has(word) && !SETS.test(word));
+    const text = words[at] === "eval" ? this.written(words.slice(at + 1).join(" ")) : undefined;
+    return text !== undefined && this.adds(text.length) ? text : undefined;
   }
 
   document(text: string, command: readonly Word[]): boolean {

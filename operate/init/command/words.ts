@@ -26,6 +26,8 @@ export interface ScriptCommand {
   readonly words: readonly string[];
   /** It runs only where an `if`, a `case` or a loop around it says so. */
   readonly isOptional: boolean;
+  /** The line of the text that it begins in, where that is known. */
+  readonly line?: number;
 }
 
 /**
@@ -40,7 +42,7 @@ export function scriptIn(text: string): ScriptRead {
     // So do a blank behind a line's last backslash, and the prompt in front. The rest stays in place.
     .replace(/\\[ \t]+\n/g, "\\\n")
     .replace(/^[ \t]*\$ /gm, (prompt) => " ".repeat(prompt.length));
-  const state = new ScriptState(standIn);
+  const state = new ScriptState(standIn, evaluable);
   const unclosed = (opener: string, at: number) => {
     const lines = plain.slice(0, at).split("\n");
     const [line, column] = [lines.length, (lines.at(-1) ?? "").length + 1];
@@ -51,14 +53,37 @@ export function scriptIn(text: string): ScriptRead {
   };
   const scope = { parameters: [], variables: new Map(), standIn, unclosed };
   const commands = simpleCommands(plain, { ...scope, follows: state });
+  const lineAt = linesOf(plain);
   return {
     commands: commands.map((words) => ({
       words: words.filter(isText),
       isOptional: state.optional.has(words),
+      ...lineAt(state.places.get(words)),
     })),
     documents: state.documents,
   };
 }
+
+/** Tells the line of a place in a text; a script may have very many commands. */
+function linesOf(text: string) {
+  const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
+  return (at: number | undefined) => {
+    if (at === undefined) return {};
+    let [first, last] = [0, starts.length];
+    while (last - first > 1) {
+      const middle = (first + last) >> 1;
+      if ((starts[middle] ?? 0) <= at) first = middle;
+      else last = middle;
+    }
+    return { line: last };
+  };
+}
+
+/** A text as a shell reads it again; `undefined` where another program writes a part of it. */
+const evaluable = (text: string): string | undefined =>
+  expansions(text).every((each) => /^\$\{?\w+\}?$/.test(each))
+    ? text.replace(STAND_IN, "$1")
+    : undefined;
 
 /** Text that stands for what only a shell knows. */
 export const standIn = (expansion: string): string => `${OPEN}${expansion}${CLOSE}`;

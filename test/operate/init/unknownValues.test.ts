@@ -51,6 +51,41 @@ describe("a value that only a shell knows", () => {
   );
 });
 
+describe("a command that a variable holds", () => {
+  const serve = `vllm serve ${MODEL} --port 8000`;
+  it.each([
+    ["eval", `CMD="${serve}"; eval "$CMD"`],
+    ["eval without quotes", `CMD="${serve}"\neval $CMD`],
+    ["eval of a text that sets more", `eval 'P=8000; vllm serve ${MODEL} --port $P'`],
+    ["eval with quotes inside", `CMD="vllm serve '${MODEL}'"\nCMD+=" --port 8000"\neval "$CMD"`],
+    ["eval of an array", `CMD=(${serve})\neval "\${CMD[@]}"`],
+    ["eval behind a condition's word", `CMD="${serve}"\nif true; then eval "$CMD"; fi`],
+    ["itself", `CMD="${serve}"; $CMD`],
+    ["exec", `CMD="${serve}"; exec $CMD`],
+    ["bash -c", `CMD="${serve}"; bash -c "$CMD"`],
+    ["sh -c", `CMD="${serve}"; sh -c "$CMD"`],
+    ["an array", `CMD=(${serve})\n"\${CMD[@]}"`],
+    ["an array that grows", `CMD=(vllm serve ${MODEL})\nCMD+=(--port 8000)\nexec "\${CMD[@]}"`],
+  ])("is followed: %s", (_, text) => {
+    expect(read(text).argv).toBe(`${MODEL} --port 8000`);
+  });
+
+  it("is a container's, too", () => {
+    const found = read(
+      `RUN="docker run --gpus all vllm/vllm-openai:v0.30.0 ${MODEL}"\neval "$RUN --port 8000"`,
+    );
+    expect([found.argv, found.image]).toEqual([`${MODEL} --port 8000`, "vllm/vllm-openai:v0.30.0"]);
+  });
+
+  it.each([`eval "$(ssh-agent -s)"`, `eval "$UNKNOWN"`, `eval "\`cat x\`"`])(
+    "is not made up where another program writes it: %s",
+    (text) => {
+      expect(read(`${text}\n${serve}`).argv).toBe(`${MODEL} --port 8000`);
+      expect(() => read(text)).toThrow(/No start of vLLM was found in it/);
+    },
+  );
+});
+
 describe("what a shell runs before vLLM", () => {
   it.each([
     `docker run --entrypoint bash vllm/vllm-openai:v0.30.0 -c "cd /x; pip install vllm[audio] && exec vllm serve ${MODEL}"`,
