@@ -142,6 +142,10 @@ const SET_HERE: Readonly<Record<string, RegExp>> = {
   "add-host": /^host\.docker\.internal[:=]host-gateway$/,
 };
 
+/** Says of a file of variables that isn't at hand how it is read. */
+export const NO_ENV_FILE =
+  "the file isn't read: give this text as a file with that one beside it, or write its variables as `environment`, without secrets.";
+
 /** Why an option of `docker run` is not carried over. */
 const WHY: Readonly<Record<string, string>> = {
   detach: "Pulumi starts the container, and Docker keeps it running.",
@@ -156,7 +160,7 @@ const WHY: Readonly<Record<string, string>> = {
   memory: "the share of the memory limits vLLM; Docker's limit doesn't count GPU memory.",
   user: "vLLM runs as the image's own user.",
   entrypoint: "the start gate takes its place and starts `vllm serve`.",
-  "env-file": "the file isn't read: write its variables as `environment`, without secrets.",
+  "env-file": NO_ENV_FILE,
   label: "the labels here name the stack's machine and server.",
   "stop-timeout": "it is `stopGraceSeconds`.",
   ...Object.fromEntries(

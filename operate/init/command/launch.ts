@@ -1,5 +1,6 @@
 import { WrongUse } from "../../../commandLine/exit";
 import { engineNamed, startsVllmItself } from "../../../components/supply";
+import { defined } from "../../../faults/defined";
 import { isSecretName } from "../../../faults/secrets";
 import { isKnownOption, optionTable } from "../../../vllm/argv/serverArguments";
 import { scriptOfShell, serverInvocations } from "../../../vllm/argv/serverInvocations";
@@ -40,6 +41,10 @@ export interface Launch {
   readonly told?: readonly string[];
   /** A condition of its script decides whether it runs. */
   readonly isOptional?: boolean;
+  /** Files that may set some of its variables, and that aren't at hand. */
+  readonly unread?: readonly string[];
+  /** The line of its script. */
+  readonly line?: number;
   /** Values that its file says otherwise than by arguments of vLLM. */
   readonly values?: readonly ServerValue[];
 }
@@ -55,7 +60,10 @@ export interface Launches {
 }
 
 /** The servers that a command or a shell script starts. */
-export function launchesIn(text: string): Launches {
+export function launchesIn(
+  text: string,
+  prepared = (words: readonly string[]): readonly string[] => words,
+): Launches {
   const exported = new Map<string, string>();
   const { commands, documents } = scriptIn(PLACEHOLDER.test(text) ? rendered(text) : text);
   const cut = commands.find(({ words: [first = ""] }) => first.startsWith("-"));
@@ -64,11 +72,14 @@ export function launchesIn(text: string): Launches {
   const launches: Launch[] = [];
   for (const command of commands) {
     if (launches.length >= MOST_STARTS) break;
-    const { words, own } = withoutFront(command.words, exported);
+    const { words: given, own } = withoutFront(command.words, exported);
+    const words = prepared(given);
     // Most commands start nothing, and need no variables of their own.
     if (!mayStart(words, exported)) continue;
     const found = launchOf(words, new Map([...exported, ...own]));
-    launches.push(...found.map((each) => (command.isOptional ? underCondition(each) : each)));
+    const { isOptional, line } = command;
+    const stands = defined({ line, isOptional: isOptional || undefined });
+    launches.push(...found.map((each) => ({ ...each, ...stands })));
   }
   return { launches, documents };
 }
@@ -81,15 +92,6 @@ function mayStart(words: readonly string[], exported: ReadonlyMap<string, string
   const found = unlessRefused(() => launchOf(words, exported));
   return found instanceof WrongUse || found.length > 0;
 }
-
-const underCondition = (launch: Launch): Launch => ({
-  ...launch,
-  isOptional: true,
-  told: [...(launch.told ?? []), IN_BRANCH],
-});
-
-const IN_BRANCH =
-  "The script starts it only under a condition (`if`, `case`, a loop, `&&` or `||`), which isn't judged here.";
 
 /** What a command cut in two lacks. */
 export const LINE_GOES_ON = "A line that goes on ends with a backslash and nothing after it.";
@@ -139,7 +141,7 @@ function launchOf(
   if (unreadable.length > 0) refuseCommand(`It can't be read for certain: ${unreadable[0]}.`);
   if (servers.length > 0)
     return servers.map((each) => ({
-      words: known(each, words, variables),
+      words: known(each, words, { variables, unread: [] }),
       variables,
       leftOut: preparedBy(words),
     }));
@@ -268,16 +270,21 @@ const BESIDE_VLLM = /vllm[\w./-]*(?:router|exporter|proxy|gateway|bench|benchmar
 function known(
   words: readonly Word[],
   command: readonly string[],
-  variables: ReadonlyMap<string, string>,
+  { variables, unread = [] }: Pick<Launch, "variables" | "unread">,
 ): readonly string[] {
   if (words.every(isText)) return words;
   const written = command.join(" ").match(/\$\{?[A-Za-z_]\w*\}?|\$[@*\d]/g) ?? [];
   const open = written.filter((each) => !variables.has(each.replace(/[${}]/g, "")));
-  return refuseCommand(notKnown(open.length === 0 ? ["$(...)"] : open));
+  return refuseCommand(notKnown(open.length === 0 ? ["$(...)"] : open, unread));
 }
 
-const notKnown = (expansions: Iterable<string>): string =>
-  `The value of ${[...new Set(expansions)].map((each) => `\`${asWritten(each)}\``).join(", ")} is not known here: write it in its place.`;
+function notKnown(expansions: Iterable<string>, unread: readonly string[] = []): string {
+  const names = [...new Set(expansions)].map((each) => `\`${asWritten(each)}\``).join(", ");
+  const files = unread.map(asWritten).join(", ");
+  const brought =
+    files === "" ? "" : `, or give this text as a file with ${files} beside it, which may set it`;
+  return `The value of ${names} is not known here: write it in its place${brought}.`;
+}
 
 /** Another engine is refused with where it belongs. */
 function refuseEngine(name: string): void {
@@ -307,10 +314,11 @@ function inContainer(run: DockerRun): Launch {
   const { command } = insideOf(run);
   const { servers, unreadable } = serverInvocations(command, container.variables);
   if (unreadable.length > 0) refuseCommand(`It can't be read for certain: ${unreadable[0]}.`);
-  const made = { image, container, variables: container.variables, leftOut: [] };
+  const unread = options.flatMap(({ name, value = "" }) => (name === "env-file" ? [value] : []));
+  const made = { image, container, variables: container.variables, leftOut: [], unread };
   const [server] = servers;
   if (server !== undefined) {
-    const words = known(server, command, container.variables);
+    const words = known(server, command, { variables: container.variables, unread });
     return { ...made, words, leftOut: preparedBy(command), told: startedTwice(run) };
   }
   refuseEngine(image);
@@ -326,7 +334,7 @@ function inContainer(run: DockerRun): Launch {
  */
 export function filled(launch: Launch): Launch {
   const keys = withoutKeys(launch.words);
-  const { words, leftOut } = withoutUnknown(keys.words);
+  const { words, leftOut } = withoutUnknown(keys.words, launch.unread);
   const image = expansions(launch.image ?? "").length === 0 ? launch.image : undefined;
   const unnamed =
     image === launch.image ? [] : [{ what: asWritten(launch.image ?? ""), why: NOT_KNOWN_IMAGE }];
@@ -353,14 +361,14 @@ const NOT_KNOWN_WORDS =
   "what a condition or another program puts there isn't known: write it yourself if it matters.";
 
 /** Words without options, and without further words, whose value only a shell knows. Refuses such a model. */
-function withoutUnknown(words: readonly string[]) {
+function withoutUnknown(words: readonly string[], unread?: readonly string[]) {
   const leftOut: LeftOut[] = [];
   const kept: string[] = [];
   for (const word of words) {
     const unknown = expansions(word);
     const flag = kept.at(-1) ?? "";
     if (unknown.length === 0) kept.push(word);
-    else if (isModel(word, kept)) refuseCommand(notKnown(unknown));
+    else if (isModel(word, kept)) refuseCommand(notKnown(unknown, unread));
     else if (/^--?[a-z][\w-]*=/.test(word))
       leftOut.push({ what: word.replace(/=.*$/s, ""), why: NOT_KNOWN_OPTION });
     else if (takesValue(flag)) {

@@ -11,6 +11,7 @@ import {
   scalarTexts,
   variableIn,
 } from "./container";
+import { withEnvFiles } from "./envFiles";
 import { type FilePart, type PublishedKind, readOf } from "./kind";
 import type { Source } from "./source";
 import { dotEnv, type Lookup, substituted } from "./substitute";
@@ -118,7 +119,7 @@ function substitutedIn(service: JsonObject, lookup: Lookup): JsonObject {
 /** A service as a server, or as something else that is named. */
 function serviceOf(name: string, service: JsonObject, source: Source): FilePart {
   const image = textOr(service.image);
-  const words = runOf(service, source);
+  const words = withEnvFiles(runOf(service), source);
   if (!startsVllm(words)) return besideContainer(`the service \`${name}\``, image, words);
   return {
     server: {
@@ -138,7 +139,7 @@ const noImage = (name: string): string =>
   `The service \`${name}\` names no image, and this program builds none: write \`image: REGISTRY/NAME:TAG\` below it.`;
 
 /** The `docker run` that a service is. */
-function runOf(service: JsonObject, source: Source): readonly string[] {
+function runOf(service: JsonObject): readonly string[] {
   const { entrypoint } = service;
   const command = wordsOf(service.command);
   // An image without a name is taken for one of vLLM's only where it gets arguments.
@@ -155,7 +156,8 @@ function runOf(service: JsonObject, source: Source): readonly string[] {
         service[key] === true ? [[option, true] as const] : [],
       ),
       ...listOf(service.ports, portOf).map((value) => ["publish", value] as const),
-      ...variablesOf(service, source).map(([name, value]) => envOption(name, value)),
+      ...filesOf(service),
+      ...variablesOf(service).map(([name, value]) => envOption(name, value)),
       ...gpusOf(service),
       ...limitsOf(service.ulimits),
       ...(isRecord(service.healthcheck) ? [["health-cmd", "..."] as const] : []),
@@ -188,11 +190,15 @@ const mountOf = ({ source = "", target = "" }: JsonObject): string =>
 const portOf = ({ target, published, host_ip: address }: JsonObject): string =>
   [address, published, target].flatMap((part) => scalarText(part) ?? []).join(":");
 
-/** The variables of a service: those of its files, then its own. */
-function variablesOf({ environment, env_file: files }: JsonObject, { beside }: Source) {
+/** The files of variables that a service names. */
+const filesOf = ({ env_file: files }: JsonObject) =>
+  listOf([files].flat(), ({ path }) => scalarText(path) ?? "").map(
+    (file) => ["env-file", file] as const,
+  );
+
+/** The variables of a service that stand in it. */
+function variablesOf({ environment }: JsonObject) {
   const found = new Map<string, string | undefined>();
-  for (const file of listOf([files].flat(), ({ path }) => scalarText(path) ?? ""))
-    for (const [name, value] of dotEnv(beside(file) ?? "")) found.set(name, value);
   for (const item of scalarTexts(environment)) {
     found.set(...variableIn(item));
   }

@@ -5,6 +5,7 @@ import { programsOf, startsVllm, theLaunch } from "../command/launch";
 import { asWritten, type LeftOut, standIn } from "../command/words";
 import { companion } from "./companions";
 import { plainWords, scalarText, scalarTexts } from "./container";
+import { withEnvFiles } from "./envFiles";
 import { type FilePart, type PublishedKind, readOf, withoutPlace } from "./kind";
 
 /** The first port that llama-swap gives a model (its README, `startPort`). */
@@ -16,13 +17,15 @@ export const llamaSwap: PublishedKind = {
   servers(source) {
     const [file = {}] = source.documents();
     const first = Number(scalarText(file.startPort) ?? FIRST_PORT);
-    const found = Object.entries(objectOr(file.models)).map(([name, model], index) =>
-      modelOf(name, objectOr(model), {
-        ...macrosOf(file),
-        PORT: String(first + index),
-        MODEL_ID: name,
-      }),
-    );
+    const found = Object.entries(objectOr(file.models)).map(([name, model], index) => {
+      const given = { PORT: String(first + index), MODEL_ID: name };
+      const macros = { ...macrosOf(file), ...given, ...macrosOf(objectOr(model)) };
+      const written = withMacros(withoutRemarks(textOr(objectOr(model).cmd)), macros);
+      return modelOf(name, objectOr(model), {
+        macros,
+        words: withEnvFiles(plainWords(written), source),
+      });
+    });
     return {
       ...readOf(
         found,
@@ -50,13 +53,19 @@ function macrosOf({ macros }: JsonObject): Macros {
   );
 }
 
-function modelOf(name: string, model: JsonObject, macros: Macros): FilePart {
-  const all = { ...macros, ...macrosOf(model) };
-  const words = plainWords(withMacros(withoutRemarks(textOr(model.cmd)), all));
+/** How the file starts a model. */
+interface Started {
+  readonly words: readonly string[];
+  readonly macros: Macros;
+}
+
+function modelOf(name: string, model: JsonObject, { words, macros }: Started): FilePart {
   const what = `the model \`${asWritten(name)}\``;
   if (!startsVllm(words))
     return { other: companion(what, ...programsOf(words), ...words.filter(isScript)) };
-  const variables = new Map(scalarTexts(model.env).map((each) => assigned(withMacros(each, all))));
+  const variables = new Map(
+    scalarTexts(model.env).map((each) => assigned(withMacros(each, macros))),
+  );
   return {
     server: {
       name: what,

@@ -2,6 +2,7 @@ import { programsOf, startsVllm, theLaunch } from "../command/launch";
 import { asWritten, type LeftOut } from "../command/words";
 import { runsInstead } from "./companions";
 import { dockerRunOf, envOption, plainWords } from "./container";
+import { withEnvFiles } from "./envFiles";
 import type { PublishedKind } from "./kind";
 import { environmentOf, hasSection, unitFile, unitWords, withSpecifiers } from "./unitFile";
 
@@ -40,9 +41,10 @@ const READ = new Set([
 export const quadlet: PublishedKind = {
   kind: "a Podman Quadlet",
   looksLike: ({ text }) => hasSection(text, "Container"),
-  servers({ text }) {
-    const container = unitFile(text).get("Container") ?? new Map<string, readonly string[]>();
-    const words = runOf(container);
+  servers(source) {
+    const container =
+      unitFile(source.text).get("Container") ?? new Map<string, readonly string[]>();
+    const words = withEnvFiles(runOf(container), source);
     if (!startsVllm(words))
       return { servers: [], none: `Its container ${runsInstead(...programsOf(words))} ${INSTEAD}` };
     const launch = () => theLaunch(words);

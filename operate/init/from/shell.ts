@@ -1,19 +1,25 @@
 import { listOf } from "../../../faults/quoting";
 import { type Launch, type Launches, launchesIn } from "../command/launch";
 import { asWritten } from "../command/words";
+import { withEnvFiles } from "./envFiles";
 import type { FileRead, PublishedKind } from "./kind";
+import type { Source } from "./source";
 
 /** A command, or a script of them: whatever is nothing else. */
 export const shellScript: PublishedKind = {
   kind: "a shell script",
   looksLike: () => true,
-  servers: ({ text }) => serversOf(launchesIn(text)),
+  servers(source) {
+    const launches = launchesIn(source.text, (words) => withEnvFiles(words, source));
+    return serversOf(launches, (launch) => launch, source.place);
+  },
 };
 
-/** The servers that commands start, with what is changed of each start. */
+/** The servers that commands start, with what is changed of each; `place` names a line of their script. */
 export function serversOf(
   { launches, documents }: Launches,
-  changed = (launch: Launch): Launch => launch,
+  changed: (launch: Launch) => Launch,
+  place?: Source["place"],
 ): FileRead {
   const isOne = launches.length === 1;
   const heads = launches.filter((launch) => isOne || !isRank(launch));
@@ -21,12 +27,12 @@ export function serversOf(
   return {
     servers: heads.map((launch) => ({
       name: isOne ? "its command" : nameOf(launch),
-      launch: () => changed(launch),
+      launch: () => changed(inItsBranch(launch, place)),
       ...(launch.isOptional === true ? { isAsked: true } : {}),
     })),
     leftOut: ranks.map((launch) => ({ what: nameOf(launch), why: OF_MORE_MACHINES })),
     documents,
-    ...(heads.some((launch) => launch.isOptional) ? { choice: choiceText(heads) } : {}),
+    ...(heads.some((launch) => launch.isOptional) ? { choice: choiceText(heads, place) } : {}),
   };
 }
 
@@ -42,5 +48,21 @@ const nameOf = ({ words }: Launch): string => {
   return `the start of \`${asWritten(model)}\``;
 };
 
-const choiceText = (launches: readonly Launch[]): string =>
-  `with ${launches.length} starts of vLLM: ${listOf(launches.map(nameOf))}. Which of them run, its conditions decide (\`if\`, \`case\`, a loop, \`&&\` or \`||\`), and nothing of it is evaluated. Give the command of one, or add \`--all\` to \`serving init\`: each becomes a server with \`start: onRequest\`.`;
+/** Where a start stands, as it is told behind its name. */
+const placeOf = ({ line }: Launch, place?: Source["place"]): string =>
+  line === undefined || place === undefined ? "" : ` (${place(line)})`;
+
+/** A start with what is told of the condition that decides whether it runs. */
+const inItsBranch = (launch: Launch, place?: Source["place"]): Launch =>
+  launch.isOptional === true
+    ? {
+        ...launch,
+        told: [
+          ...(launch.told ?? []),
+          `The script starts it only under a condition${placeOf(launch, place)}, which isn't judged here (\`if\`, \`case\`, a loop, \`&&\` or \`||\`).`,
+        ],
+      }
+    : launch;
+
+const choiceText = (launches: readonly Launch[], place?: Source["place"]): string =>
+  `with ${launches.length} starts of vLLM: ${listOf(launches.map((each) => `${nameOf(each)}${placeOf(each, place)}`))}. Which of them run, its conditions decide (\`if\`, \`case\`, a loop, \`&&\` or \`||\`), and nothing of it is evaluated. Give the command of one, or add \`--all\` to \`serving init\`: each becomes a server with \`start: onRequest\`.`;

@@ -1,10 +1,10 @@
-import { dirname, join, normalize } from "node:path";
+import { basename, dirname, join, normalize } from "node:path";
 import { attempt } from "../../../faults/defined";
 import { isRecord, type JsonObject } from "../../../faults/json";
 import { readTextFile } from "../../../faults/textFile";
 import { parseYamlDocuments } from "../../../faults/yamlDocument";
 import { thousands } from "../../../units/thousands";
-import { COMMAND, refuseCommand } from "../command/words";
+import { COMMAND, expansions, refuseCommand } from "../command/words";
 
 /** A text that somebody published. */
 export interface Published {
@@ -16,11 +16,16 @@ export interface Published {
 /** A published text as the kinds of files look at it. */
 export interface Source {
   readonly text: string;
+  /** How a person is told of one of its lines: `start.sh:12`. */
+  place(line: number): string;
   /** Keys of its first level, where it is a map of YAML or JSON. */
   readonly keys: ReadonlySet<string>;
   /** Its documents of YAML or JSON. Throws `UnreadableInput`. */
   documents(): readonly JsonObject[];
-  /** The text of a file below its folder; `undefined` where it isn't there. */
+  /**
+   * The text of a file below its folder, or for a path elsewhere of the file that lies there by its
+   * last part; `undefined` where it isn't there.
+   */
   beside(name: string): string | undefined;
 }
 
@@ -31,12 +36,18 @@ export function publishedSource({ text: whole, file }: Published): Source {
   let read: readonly JsonObject[] | undefined;
   return {
     text,
+    place: (line) => (file === undefined ? `line ${line}` : `${file}:${line}`),
     keys: keysOf(text),
     documents() {
       read ??= parseYamlDocuments(COMMAND, text).map(({ value }) => merged(value));
       return read;
     },
-    beside: (name) => (file === undefined ? undefined : besideFile(file, name)),
+    beside(name) {
+      if (file === undefined) return undefined;
+      // A file of the machine's may have been brought along.
+      const isElsewhere = /^[/~]/.test(name) || expansions(name).length > 0;
+      return besideFile(file, isElsewhere ? basename(name) : name);
+    },
   };
 }
 

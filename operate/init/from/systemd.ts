@@ -1,10 +1,12 @@
+import { NO_ENV_FILE } from "../command/dockerOptions";
 import { programsOf, startsVllm, theLaunch } from "../command/launch";
-import { asWritten, type LeftOut } from "../command/words";
+import { asWritten, expansions, type LeftOut } from "../command/words";
 import { runsInstead } from "./companions";
+import { withEnvFiles } from "./envFiles";
 import { type PublishedKind, withoutPlace } from "./kind";
 import type { Source } from "./source";
 import { dotEnv } from "./substitute";
-import { environmentOf, hasSection, unitFile, unitWords } from "./unitFile";
+import { environmentOf, hasSection, unitFile, unitWords, withSpecifiers } from "./unitFile";
 
 /** Why a key of the service has no place in a stack file. */
 const WHY: Readonly<Record<string, string>> = {
@@ -25,13 +27,17 @@ export const systemd: PublishedKind = {
     const service: Section = unitFile(source.text).get("Service") ?? new Map();
     const { variables, unread } = variablesOf(service, source);
     const commands = (service.get("ExecStart") ?? []).map((line) =>
-      unitWords(line.replace(/^[-@:+!|]+/, ""), variables),
+      withEnvFiles(unitWords(line.replace(/^[-@:+!|]+/, ""), variables), source),
     );
     const words = commands.find(startsVllm);
     if (words === undefined) return { servers: [], none: noneText(commands[0]) };
+    const launch = () => {
+      const start = theLaunch(words, variables);
+      return { ...start, unread: [...(start.unread ?? []), ...unread] };
+    };
     return {
-      servers: [{ name: "its ExecStart", launch: () => theLaunch(words, variables) }],
-      leftOut: [...unread, ...leftOutOf(service)],
+      servers: [{ name: "its ExecStart", launch }],
+      leftOut: [...unread.map((file) => notRead(file, words)), ...leftOutOf(service)],
     };
   },
 };
@@ -48,17 +54,25 @@ function noneText(words: readonly string[] = []): string {
 /** The variables of a service, and the files of which nothing could be read. */
 function variablesOf(service: Section, { beside }: Source) {
   const variables = new Map(environmentOf(service.get("Environment") ?? []));
-  const unread: LeftOut[] = [];
+  const unread: string[] = [];
   for (const file of service.get("EnvironmentFile") ?? []) {
-    const text = beside(file.replace(/^-/, ""));
-    if (text === undefined)
-      unread.push({ what: `EnvironmentFile=${asWritten(file)}`, why: NOT_READ });
+    const name = withSpecifiers(file.replace(/^-/, ""));
+    const text = beside(name);
+    if (text === undefined) unread.push(name);
     for (const [name, value] of dotEnv(text ?? "")) variables.set(name, value);
   }
   return { variables, unread };
 }
 
-const NOT_READ = "the file isn't read: write its variables as `environment`, without secrets.";
+/** Says of a file of variables that isn't at hand which of a command's stay unknown. */
+function notRead(file: string, words: readonly string[]): LeftOut {
+  const unknown = new Set(words.flatMap(expansions).filter((each) => each.startsWith("$")));
+  const open =
+    unknown.size === 0
+      ? ""
+      : ` It may set ${[...unknown].map((each) => `\`${each}\``).join(", ")}, which nobody else here does.`;
+  return { what: `EnvironmentFile=${asWritten(file)}`, why: `${NO_ENV_FILE}${open}` };
+}
 
 const leftOutOf = (service: Section): LeftOut[] =>
   withoutPlace(

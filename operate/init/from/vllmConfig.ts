@@ -45,9 +45,7 @@ export function withConfig(launch: Launch, { beside }: Source): Launch {
   const [word = "", next = ""] = launch.words.slice(at, at + 2);
   const [, attached] = /^--config=([\s\S]+)$/.exec(word) ?? [];
   const name = attached ?? next;
-  const text =
-    beside(name) ??
-    (name.startsWith("/") ? beside(name.slice(name.lastIndexOf("/") + 1)) : undefined);
+  const text = beside(name);
   if (text === undefined) return launch;
   const rest = launch.words.slice(at + (attached === undefined ? 2 : 1));
   const [file = {}] = publishedSource({ text }).documents();

@@ -127,10 +127,24 @@ describe("a file that starts one server or another", () => {
     ],
     [
       branches,
-      `It is a shell script with 2 starts of vLLM: the start of \`${CHAT}\`, the start of \`${SMALL}\`. Which of them run, its conditions decide (\`if\`, \`case\`, a loop, \`&&\` or \`||\`), and nothing of it is evaluated. Give the command of one, or add \`--all\` to \`serving init\`: each becomes a server with \`start: onRequest\`.`,
+      `It is a shell script with 2 starts of vLLM: the start of \`${CHAT}\` (line 2), the start of \`${SMALL}\` (line 3). Which of them run, its conditions decide (\`if\`, \`case\`, a loop, \`&&\` or \`||\`), and nothing of it is evaluated. Give the command of one, or add \`--all\` to \`serving init\`: each becomes a server with \`start: onRequest\`.`,
     ],
   ])("leaves the choice to a person: %#", (text, reason) => {
     expect(() => readServers({ text })).toThrow(new WrongUse(`--from-command: ${reason}`));
+  });
+
+  it("names the file's line where it leaves a choice, and where it chose", () => {
+    const file = "/x/start.sh";
+    const script = `#!/bin/bash\n\nM="vllm serve ${CHAT} \\\n  --port 1"\nif [ "$1" = big ]\nthen\n  exec $M\n`;
+    expect(() => readServers({ text: `${script}else\n  cd /x\n  eval "$M"\nfi\n`, file })).toThrow(
+      `2 starts of vLLM: the start of \`${CHAT}\` (/x/start.sh:7), the start of \`${CHAT}\` (/x/start.sh:10). Which`,
+    );
+    const { servers } = readServers({ text: `${script}fi\n`, file }, true);
+    expect(servers.map(({ start }) => start.told)).toEqual([
+      [
+        "The script starts it only under a condition (/x/start.sh:7), which isn't judged here (`if`, `case`, a loop, `&&` or `||`).",
+      ],
+    ]);
   });
 
   it.each([swap, branches])("becomes servers that start on request: %#", async (text) => {

@@ -86,7 +86,7 @@ describe("a file that is read by another program", () => {
     [
       "a script with many branches",
       `case $1 in\n${NAMES.map((name) => `${name}) vllm serve org/${name} ;;\n`).join("")}esac\n`,
-      `with 20 starts of vLLM: ${NAMES.map((name) => `the start of \`org/${name}\``).join(", ")}. `,
+      `with 20 starts of vLLM: ${NAMES.map((name, index) => `the start of \`org/${name}\` (line ${index + 2})`).join(", ")}. `,
     ],
   ])("names all that it has: %s", (_, text, names) => {
     expect(said(text).toLowerCase()).toContain(names.toLowerCase());
