@@ -60,7 +60,7 @@ const SWITCHES = new Set([
 ]);
 
 /** More options than any container has: each is judged by itself. */
-const MOST_OPTIONS = 500;
+const MOST_OPTIONS = 100;
 
 /** Splits what follows `docker run` into its options, the image and the rest. */
 export function readDockerRun(words: readonly string[]): DockerRun {

@@ -52,7 +52,7 @@ export function publishedSource({ text: whole, file }: Published): Source {
 }
 
 /** More words than any text that starts a server has, and more characters than one of its words. */
-const [MOST_WORDS, LONGEST_WORD] = [20_000, 100_000];
+const [MOST_WORDS, LONGEST_WORD] = [20_000, 20_000];
 
 /** Refuses what nobody reads through, and what would take longer than anybody waits. */
 function refuseOverlong(text: string): void {

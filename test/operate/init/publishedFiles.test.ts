@@ -405,19 +405,19 @@ describe("a text that nobody reads through", () => {
     );
     expect(refusal(words(19_999))).toBe(1);
     const long = (many: number) => `vllm serve a/b\n# ${"a".repeat(many)}\n`;
-    expect(refusal(long(100_001))).toBe(
-      "--from-command: It has a word of 100,001 characters in line 2, and at most 100,000 are read. Give the part that starts the server alone.",
+    expect(refusal(long(20_001))).toBe(
+      "--from-command: It has a word of 20,001 characters in line 2, and at most 20,000 are read. Give the part that starts the server alone.",
     );
-    expect(refusal(long(100_000))).toBe(1);
+    expect(refusal(long(20_000))).toBe(1);
   });
 
   it("is refused by the options of a container", () => {
     const container = (many: number) =>
       `docker run ${"-e A=1 ".repeat(many)}vllm/vllm-openai:v0.30.0 a/b`;
-    expect(refusal(container(501))).toBe(
-      "--from-command: Its container has more than 500 variables, mounts and other options. Give those that its server needs.",
+    expect(refusal(container(101))).toBe(
+      "--from-command: Its container has more than 100 variables, mounts and other options. Give those that its server needs.",
     );
-    expect(refusal(container(500))).toBe(1);
+    expect(refusal(container(100))).toBe(1);
   });
 
   it("is told from a Makefile in one pass, with another system's ends of lines", () => {
