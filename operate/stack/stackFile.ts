@@ -61,14 +61,17 @@ export function stackName({ stack = impliedStack() }: StackFileOptions): string 
   );
 }
 
-/**
- * Says that the stack of a command is a clone's sample, where nobody asked for it: its figures are
- * those of another machine.
- */
-export function saySample(options: StackFileOptions): void {
-  if (options.file !== undefined || askedStack(options) !== undefined) return;
+/** The stack of a command where that is a clone's sample, and nobody asked for it. */
+export function sampleMeant(options: StackFileOptions): string | undefined {
+  if (options.file !== undefined || askedStack(options) !== undefined) return undefined;
   const stack = impliedStack();
-  if (stack === undefined || !isSample(fileOf(stack))) return;
+  return stack !== undefined && isSample(fileOf(stack)) ? stack : undefined;
+}
+
+/** Says that a command is about a clone's sample: its figures are those of another machine. */
+export function saySample(options: StackFileOptions): void {
+  const stack = sampleMeant(options);
+  if (stack === undefined) return;
   say(
     `${stack} is this project's sample: \`serving init\` writes a stack file for your machine. Once you edit Pulumi.${stack}.yaml, it is yours.`,
   );

@@ -8,10 +8,14 @@ import { VLLM_DEFAULT_UTILIZATION } from "../../vllm/utilization";
 import { Api } from "../sees/api";
 import { readServed } from "../sees/served";
 import { type PlannedStack, readStack } from "../stack/readStack";
-import { type StackFileOptions, stackFile } from "../stack/stackFile";
+import { type StackFileOptions, sampleMeant, stackFile } from "../stack/stackFile";
 
-/** The stack file that a command was pointed at; `undefined` where nobody named one and none is meant. */
+/**
+ * The stack file that a command was pointed at; `undefined` where nobody named one and none is meant,
+ * or only a clone's sample, which is of no server.
+ */
 export function stackIfAny(options: StackFileOptions): PlannedStack | undefined {
+  if (sampleMeant(options) !== undefined) return undefined;
   try {
     return readStack(stackFile(options));
   } catch (error) {

@@ -48,6 +48,13 @@ describe("serving verify", () => {
     expect(err).toContain("chat-tools pass (");
   });
 
+  it("compares a server at an address with no sample of a clone", async () => {
+    const own = ["verify", "--base-url", healthy.url, "--only", "models,window"];
+    const { code, out, err } = await runServing(own, { LOCAL_SERVING_STACK: "" });
+    expect({ code, err: err.includes("sample") }).toEqual({ code: 0, err: false });
+    expect(out).not.toContain("stack file has");
+  });
+
   it("exits with 1 for a fault, says what to set, and asks only what was asked for", async () => {
     const { code, out } = await verify("--base-url", failing.url, "--only", "chat, chat-tools");
     expect(code).toBe(1);
