@@ -116,45 +116,61 @@ function loadingFor({ hits }: LogReading): number {
   return Number(hours || 0) * 60 * MINUTE + Number(minutes || 0) * MINUTE + Number(seconds || 0);
 }
 
+/** Whether a log shows a start that isn't over. */
+function isStarting(picture: Picture, log: LogReading): boolean {
+  const { hits } = log;
+  const isStart = [STARTED_WITH, WINDOW, SHARDS].some((sign) => hits.has(sign));
+  if (!isStart || hits.has(READY) || hits.has(HEADLESS)) return false;
+  return !isHealthy(picture, log) && endOf(picture, log) === undefined;
+}
+
+/** Nothing new was said for so long. */
+function saysNothing({ pulse }: LogReading, look: string): Explanation | undefined {
+  const { start } = pulse ?? {};
+  if (start === undefined || start.silentSeconds < SILENT) return undefined;
+  return {
+    cause: `The start stands still: nothing new was said for ${duration(start.silentSeconds)}, since ${start.silentSince}, and a first start takes 10 to 15 minutes. It is stuck, and not compiling any more.`,
+    evidence: start.last === start.newest ? start.newest : `${start.newest} | ${start.last}`,
+    advice:
+      "See what its processes do: compilers (nvcc, cicc, ptxas) still work; if nothing but vLLM itself is there, restart it. If it stands still at the same place again: of several ranks look at the link and at the other rank's log; for a hybrid model try `prefixCaching: false`; else another release.",
+    command: look,
+  };
+}
+
+/** The weights are still read. */
+function readsSlowly(log: LogReading): Explanation | undefined {
+  const [, done, all] = log.hits.get(SHARDS)?.groups ?? [];
+  const seconds = loadingFor(log);
+  if (seconds < SILENT || Number(done) >= Number(all)) return undefined;
+  return {
+    cause: `The weights have been read for ${duration(seconds)}, and ${done} of ${all} files are done: that is far longer than a start takes (10 to 15 minutes).`,
+    evidence: log.hits.get(SHARDS)?.line ?? "",
+    advice:
+      "It still goes on, so it isn't stuck: the disk or the network that the model comes from is slow, or the machine swaps. Put `modelCache` on the machine's own disk.",
+    command: "free -h; df -h ~/.cache/huggingface; iostat -x 1 3",
+  };
+}
+
+/** It goes on saying something, for longer than any start. */
+function takesLong({ pulse }: LogReading, look: string): Explanation | undefined {
+  const { start } = pulse ?? {};
+  if (start === undefined || start.seconds < LONGEST_START) return undefined;
+  return {
+    cause: `The start has taken ${duration(start.seconds)} (since ${start.since}), and it still isn't up: a first start takes 10 to 15 minutes.`,
+    evidence: start.newest,
+    advice:
+      "It still says something, so look at what: compilers that run one after another for so long have too little memory or too few jobs (`compileJobs`); else restart it.",
+    command: look,
+  };
+}
+
 /** A start that isn't up after far longer than a start takes; what it does is in its last new line. */
 export function slowStart(picture: Picture, log: LogReading): Explanation | undefined {
-  const { start } = log.pulse ?? {};
-  const isStart = log.hits.has(STARTED_WITH) || log.hits.has(WINDOW) || log.hits.has(SHARDS);
-  if (!isStart || log.hits.has(READY) || log.hits.has(HEADLESS)) return undefined;
-  if (isHealthy(picture, log) || endOf(picture, log) !== undefined) return undefined;
+  if (!isStarting(picture, log)) return undefined;
   const { container } = serverOf(picture, log);
   const look = `docker exec ${container} ps -eo pid,pcpu,etime,args --sort=-pcpu | head`;
-  const [, done, all] = log.hits.get(SHARDS)?.groups ?? [];
-  const target = log.container;
-  if (start !== undefined && start.silentSeconds >= SILENT)
-    return {
-      cause: `The start stands still: nothing new was said for ${duration(start.silentSeconds)}, since ${start.silentSince}, and a first start takes 10 to 15 minutes. It is stuck, and not compiling any more.`,
-      evidence: start.last === start.newest ? start.newest : `${start.newest} | ${start.last}`,
-      target,
-      advice:
-        "See what its processes do: compilers (nvcc, cicc, ptxas) still work; if nothing but vLLM itself is there, restart it. If it stands still at the same place again: of several ranks look at the link and at the other rank's log; for a hybrid model try `prefixCaching: false`; else another release.",
-      command: look,
-    };
-  const seconds = loadingFor(log);
-  if (seconds >= SILENT && Number(done) < Number(all))
-    return {
-      cause: `The weights have been read for ${duration(seconds)}, and ${done} of ${all} files are done: that is far longer than a start takes (10 to 15 minutes).`,
-      evidence: log.hits.get(SHARDS)?.line ?? "",
-      target,
-      advice:
-        "It still goes on, so it isn't stuck: the disk or the network that the model comes from is slow, or the machine swaps. Put `modelCache` on the machine's own disk.",
-      command: "free -h; df -h ~/.cache/huggingface; iostat -x 1 3",
-    };
-  if (start !== undefined && start.seconds >= LONGEST_START)
-    return {
-      cause: `The start has taken ${duration(start.seconds)} (since ${start.since}), and it still isn't up: a first start takes 10 to 15 minutes.`,
-      evidence: start.newest,
-      target,
-      advice:
-        "It still says something, so look at what: compilers that run one after another for so long have too little memory or too few jobs (`compileJobs`); else restart it.",
-      command: look,
-    };
-  return undefined;
+  const words = saysNothing(log, look) ?? readsSlowly(log) ?? takesLong(log, look);
+  return words && { ...words, target: log.container };
 }
 
 /** What a log's own clock shows: an engine without a token, and a start that doesn't end. */
