@@ -1,7 +1,10 @@
 import { releaseName } from "../../../components/releases";
+import { FLAGS_WITH_SETTING } from "../../../components/settings";
 import { taggedVersion, vllmOf } from "../../../components/supply";
+import { orInputFault } from "../../../faults/fault";
 import { mayBeQuoted, slipOf } from "../../../faults/quoting";
 import { holdsSecret } from "../../../faults/secrets";
+import { parseYaml } from "../../../faults/yamlDocument";
 import { imageReference } from "../../../machines/docker/imageReference";
 import { optionTable } from "../../../vllm/argv/serverArguments";
 import {
@@ -26,11 +29,16 @@ const LEFTOVERS = startSign(
   /(?:(\S{1,40}): )?error: unrecognized arguments: (.*)/,
 );
 
-/** What argparse says of a value, with the choice or the pairs that it refused. */
+/** What argparse says of a value, with the choice, or what isn't the JSON that it wants. */
 const REFUSED_VALUE = startSign(
   "error: argument ",
-  /error: argument (--[\w-]+)\S*: (invalid |Value |expected )(?:choice: '([\w.-]{1,60})'|(\w+=\d+(?:,\w+=\d+)*) cannot be converted)?/,
+  /error: argument (--[\w-]+)\S*: (invalid |Value |expected )(?:choice: '([\w.-]{1,60})'|(.{0,2000}) cannot be converted to <function loads\b)?/,
 );
+
+/** Numbers of things by their names, as options took them before they took JSON. */
+const PAIRS = /^\w+=\d+(?:,\w+=\d+)*$/;
+/** Characters of a value that a cause and an example show. */
+const SHOWN = 120;
 
 /** Most leftovers that are told one by one, and most characters of them that are looked at. */
 const [MOST_TOLD, LOOKED_AT] = [8, 8000];
@@ -111,7 +119,7 @@ export const argumentRules: readonly Row[] = [
 
 /** What is said of a value that an option doesn't take: it may be one of a later release's. */
 function refusedValue({ hit, server }: Told): Words {
-  const [flag = "", , choice, pairs] = hit.groups;
+  const [flag = "", kind, choice, text] = hit.groups;
   const cause = `This version of vLLM refuses the value of ${flag || "an argument"}`;
   const where = `correct the setting of inferenceServers.${server.key}, or its \`extraArgs\`.`;
   const later = versionsWithChoice(flag.slice(2), choice ?? "");
@@ -121,28 +129,52 @@ function refusedValue({ hit, server }: Told): Words {
       advice: `Take an image of vLLM ${later} or later, or one of the values that the line names: ${where}`,
       command: "serving pin vllm/vllm-openai:v0.30.0",
     };
-  if (pairs)
-    return {
-      cause: `${cause}: it wants JSON.`,
-      advice: `Write \`${flag} '${asJson(pairs)}'\`: ${where}`,
-    };
+  if (kind === "Value " && text) return notJson(flag, text, where);
   return { cause: `${cause}.`, advice: `The line says which values it takes: ${where}` };
+}
+
+/** What is said of a value that should be JSON, with the JSON that it surely means. */
+function notJson(flag: string, text: string, where: string): Words {
+  const isShown = !holdsSecret(text) && text.length <= SHOWN;
+  const meant = isShown ? meantBy(text) : undefined;
+  const json = meant === undefined ? '{"key": "value"}' : JSON.stringify(meant);
+  const [setting] = meant === undefined ? [] : settingsFor(flag, meant);
+  return {
+    cause: `The value of ${flag} isn't JSON${isShown ? `: \`${text}\`` : ""}.`,
+    advice: [
+      `Write \`${flag} '${json}'\`, keys and texts in double quotes and the whole in single ones, which a shell would otherwise take away: ${where}`,
+      ...(setting === undefined ? [] : [`Its setting takes it as YAML: \`${setting}\`.`]),
+    ].join(" "),
+  };
+}
+
+/** The object or list that was meant: pairs, or JSON without its quotes, which YAML reads. */
+function meantBy(text: string): object | undefined {
+  if (PAIRS.test(text))
+    return Object.fromEntries(
+      text.split(",").map((pair) => {
+        const [name = "", value = ""] = pair.split("=");
+        return [name, Number(value)];
+      }),
+    );
+  const read = /^\s*[[{]/.test(text) ? orInputFault(() => parseYaml("", text).value) : undefined;
+  return typeof read === "object" && read !== null && !(read instanceof Error) ? read : undefined;
+}
+
+/** The line of the stack file in place of an option that has a setting. */
+function settingsFor(flag: string, meant: object): string[] {
+  const setting = FLAGS_WITH_SETTING[flag];
+  if (setting === undefined) return [];
+  const keys = Object.entries(meant).map(([key, value]) => {
+    const named = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    return `${named}: ${typeof value === "string" ? value : JSON.stringify(value)}`;
+  });
+  return Array.isArray(meant) ? [] : [`${setting}: { ${keys.join(", ")} }`];
 }
 
 /** The first release with data that takes a value of an option; `undefined` where none does. */
 const versionsWithChoice = (option: string, choice: string): string | undefined =>
   engineVersions().find((version) => engineData(version)?.choices[option]?.includes(choice));
-
-/** `image=4,video=1` as JSON. */
-const asJson = (pairs: string): string =>
-  JSON.stringify(
-    Object.fromEntries(
-      pairs.split(",").map((pair) => {
-        const [name = "", value = ""] = pair.split("=");
-        return [name, Number(value)];
-      }),
-    ),
-  );
 
 /** The engine that a log is of, by its own words, else by the image of the stack file. */
 function engineOf({ hit: { log }, server: { settings }, picture }: Told): Engine {

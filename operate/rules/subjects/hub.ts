@@ -76,7 +76,7 @@ export const hub: readonly Row[] = [
     unless: endedOtherwise,
     say: ({ hit: { groups } }) => ({
       cause: PROXY_TEXTS[groups.findIndex((group) => group !== "")] ?? "",
-      advice: `No setting to change but \`environment\` (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY): ${groups[0] ? "name a proxy that takes the server as it is, or write `http://NAME:PASSWORD@HOST:PORT`" : "write `http://HOST:PORT`"}. Or load the model into the cache where the hub can be reached; later starts need no hub.`,
+      advice: `No setting to change but \`environment\` (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY): ${groups[0] ? "name a proxy that takes the server as it is, or write `http://NAME:<password>@HOST:PORT`" : "write `http://HOST:PORT`"}. Or load the model into the cache where the hub can be reached; later starts need no hub.`,
       command: "serving fetch",
     }),
   },

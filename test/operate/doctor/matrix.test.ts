@@ -18,6 +18,7 @@ import { temporaryFolder } from "../../layers/temporaryFolder";
 import { cases, type MatrixCase } from "./cases";
 import { PLACE_CASES } from "./placeCases";
 import { STACK_TEXT, stackOf } from "./stack";
+import { START_CASES } from "./startCases";
 
 const fixture = (name: string) => join(__dirname, "fixtures", name);
 
@@ -78,7 +79,7 @@ describe("each trouble in its own words", () => {
     const ofServers = [identity, between, parsers, templateRules, senselessRules].flat();
     const elsewhere = new Set([
       "prefix-cache-off",
-      ...[...ofServers, ...PLACE_CASES].map(({ id }) => id),
+      ...[...ofServers, ...PLACE_CASES, ...START_CASES].map(({ id }) => id),
     ]);
     expect([...known].filter((id) => !tested.has(id) && !elsewhere.has(id))).toEqual([]);
     expect([...tested].filter((id) => !known.has(id))).toEqual([]);

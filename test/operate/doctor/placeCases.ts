@@ -12,13 +12,17 @@ export interface PlaceCase {
 }
 
 const IMAGE = "/usr/local/lib/python3.12/dist-packages";
-const VENV = "/home/op/vllm/lib/python3.12/site-packages";
-const UP = "INFO:     Application startup complete.";
-const ARGS =
+export const VENV = "/home/op/vllm/lib/python3.12/site-packages";
+export const UP = "INFO:     Application startup complete.";
+export const ARGS =
   "(APIServer pid=1) INFO 09-05 10:19:15 [a.py:1] non-default args: {'model_tag': 'org/m', 'max_model_len': 32768, 'kv_cache_dtype': 'fp8', 'enforce_eager': True, 'speculative_config': {'method': 'suffix', 'num_speculative_tokens': 3}, 'served_model_name': ['m'], 'revision': 'v2.0'}";
 
 /** What a process ends of, raised below these files. */
-const raised = (what: string, files: readonly string[], { root = IMAGE, code = "f(x)" } = {}) => [
+export const raised = (
+  what: string,
+  files: readonly string[],
+  { root = IMAGE, code = "f(x)" } = {},
+) => [
   ARGS,
   "(EngineCore pid=2) Traceback (most recent call last):",
   ...files.flatMap((file) => [
@@ -31,7 +35,7 @@ const raised = (what: string, files: readonly string[], { root = IMAGE, code = "
 const failed = (what: string, files: readonly string[]) => raised(what, files).slice(1);
 
 /** The same, behind what it comes of. */
-const chained = (first: readonly string[], last: string) => [
+export const chained = (first: readonly string[], last: string) => [
   ...first,
   "(EngineCore pid=2) ",
   "(EngineCore pid=2) The above exception was the direct cause of the following exception:",

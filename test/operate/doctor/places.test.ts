@@ -1,22 +1,27 @@
 import { expect, it } from "vitest";
+import { REDACTED } from "../../../faults/secrets";
 import { KERNELS } from "../../../operate/rules/subjects/kernels";
 import { engineData } from "../../../vllm/engineData";
 import { ofLines } from "./ofLines";
 import { PLACE_CASES } from "./placeCases";
+import { START_CASES } from "./startCases";
 
-it.each(PLACE_CASES.map((each) => [`${each.id || "nothing"}: ${each.name}`, each] as const))(
-  "%s",
-  async (_name, { id, lines, cause = "", change = "", not }) => {
-    const troubles = (await ofLines(...lines)).filter(({ severity }) => severity === "trouble");
-    expect(troubles.map((each) => each.id)).toEqual(id === "" ? [] : [id]);
-    const [report] = troubles;
-    if (report === undefined) return;
-    expect(report.cause).toContain(cause);
-    expect(`${report.change} ${report.advice}`).toContain(change);
-    expect(report.cause).toMatch(/\.$/);
-    if (not !== undefined) expect(JSON.stringify(report)).not.toMatch(not);
-  },
-);
+it.each(
+  [...PLACE_CASES, ...START_CASES].map(
+    (each) => [`${each.id || "nothing"}: ${each.name}`, each] as const,
+  ),
+)("%s", async (_name, { id, lines, cause = "", change = "", not }) => {
+  const troubles = (await ofLines(...lines)).filter(({ severity }) => severity === "trouble");
+  expect(troubles.map((each) => each.id)).toEqual(id === "" ? [] : [id]);
+  const [report] = troubles;
+  if (report === undefined) return;
+  expect(report.cause).toContain(cause);
+  expect(`${report.change} ${report.advice}`).toContain(change);
+  expect(report.cause).toMatch(/\.$/);
+  // An example of ours that reads like a secret would be taken out.
+  expect(`${report.cause} ${report.change} ${report.command}`).not.toContain(REDACTED);
+  if (not !== undefined) expect(JSON.stringify(report)).not.toMatch(not);
+});
 
 it("reads a log as Docker itself keeps it", async () => {
   const [{ lines = [] } = {}] = PLACE_CASES;

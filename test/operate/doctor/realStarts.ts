@@ -35,6 +35,7 @@ export const REAL_STARTS: Readonly<Record<string, RealStart>> = {
   "json-invalid": {
     id: "argument-refused",
     evidence: "--speculative-config/-sc: Value {method: mtp}",
+    change: `--speculative-config '{"method":"mtp"}'`,
   },
   "share-above-1": { id: "engine-said", evidence: "less than or equal to 1" },
   "address-in-use": { id: "port-taken", evidence: "[Errno 98] Address already in use" },

@@ -164,7 +164,7 @@ export const SAID: readonly MatrixCase[] = [
     change: "Take an image of vLLM 0.23.0 or later",
   }),
   known("argument-refused", "pairs-for-json", "cannot be converted", {
-    cause: "it wants JSON.",
+    cause: "The value of --limit-mm-per-prompt isn't JSON: `image=4,video=1`.",
     change: `--limit-mm-per-prompt '{"image":4,"video":1}'`,
   }),
   known("gpu-mode-cdi", "gpu-mode-cdi", "Container Runtime Hook", { change: "the toolkit's hook" }),
