@@ -47,7 +47,7 @@ import { stackFileRules } from "./subjects/stackFile";
 import { stalls } from "./subjects/stalls";
 import { templateRules } from "./subjects/template";
 import { unexplained } from "./subjects/unexplained";
-import { versionRules } from "./subjects/version";
+import { currentRelease, pinNewer, versionRules } from "./subjects/version";
 
 // Whoever loads the rules has made all of their signs.
 export { SIGNS } from "../sees/log/sign";
@@ -280,7 +280,9 @@ function filledWith(names: object, told: Told, { cases, ...shared }: Words) {
 }
 
 /** The names that the words of rules.yaml may use; its head says what each is. */
-function namesOf({ hit, server: { key, container, settings }, picture: { stack } }: Told) {
+function namesOf({ hit, server: { key, container, settings }, picture }: Told) {
+  const { stack } = picture;
+  const current = currentRelease(picture, hit.log);
   const bridge = stack?.plan.containers.find(({ role }) => role === "bridge")?.name ?? "<bridge>";
   const plain = (group: string) =>
     /^[\d,]+$/.test(group) ? group.replaceAll(",", "") : group || undefined;
@@ -297,5 +299,7 @@ function namesOf({ hit, server: { key, container, settings }, picture: { stack }
     machine: stack?.settings,
     seeTheLink: SEE_THE_LINK,
     notOurFile: NOT_OUR_FILE,
+    current,
+    pinNewer: pinNewer(current),
   };
 }

@@ -21,7 +21,7 @@ import {
 import { redact } from "../../programs/redact";
 import { startSign } from "../../sees/log/sign";
 import { APPLY, type Row, type Told, type Words } from "../rule";
-import { versionSeen } from "./version";
+import { currentRelease, pinNewer, versionSeen } from "./version";
 
 /** What argparse says of words that it has no use for, with a blank between them. */
 const LEFTOVERS = startSign(
@@ -118,7 +118,7 @@ export const argumentRules: readonly Row[] = [
 ];
 
 /** What is said of a value that an option doesn't take: it may be one of a later release's. */
-function refusedValue({ hit, server }: Told): Words {
+function refusedValue({ hit, server, picture }: Told): Words {
   const [flag = "", kind, choice, text] = hit.groups;
   const cause = `This version of vLLM refuses the value of ${flag || "an argument"}`;
   const where = `correct the setting of inferenceServers.${server.key}, or its \`extraArgs\`.`;
@@ -127,7 +127,7 @@ function refusedValue({ hit, server }: Told): Words {
     return {
       cause: `${cause}: \`${choice}\` came with a later one.`,
       advice: `Take an image of vLLM ${later} or later, or one of the values that the line names: ${where}`,
-      command: "serving pin vllm/vllm-openai:v0.30.0",
+      command: pinNewer(currentRelease(picture, hit.log)),
     };
   if (kind === "Value " && text) return notJson(flag, text, where);
   return { cause: `${cause}.`, advice: `The line says which values it takes: ${where}` };

@@ -2,6 +2,7 @@ import { parse } from "@renovatebot/pep440";
 import { atLeast, isPep440, lowestAllowed, whyRefused } from "../../../components/releases";
 import { engineNamed, judgeServerImage, pinnedServer } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
+import type { LogReading } from "../../sees/log/scanLog";
 import { sign } from "../../sees/log/sign";
 import { type Picture, plannedStates, type Sighting, seen } from "../picture";
 import { type Explanation, LOOK, type WeighingRule } from "../rule";
@@ -43,6 +44,20 @@ const [PIN = ""] = pinnedServer().image.split("@");
 /** The release of vLLM that a log is of, as it says it. */
 export const versionSeen = (picture: Picture): string | undefined =>
   seen(picture, VERSION)?.groups[0];
+
+/** The release of the usual image, as its tag has it. */
+const [PINNED = ""] = /(?<=:v)\d[\d.]*$/.exec(PIN) ?? [];
+
+/** What a log's own release is, where the usual image brings no newer one. */
+export function currentRelease(picture: Picture, log: LogReading): string | undefined {
+  const version = versionSeen({ ...picture, logs: [log] });
+  const isNumber = version !== undefined && isPep440(version) && isNumbered(version);
+  return isNumber && atLeast(version, PINNED) ? version : undefined;
+}
+
+/** What pins a newer release than the log's own. */
+export const pinNewer = (current: string | undefined): string =>
+  current === undefined ? `serving pin ${PIN}` : "serving pin --newer";
 
 /** A build of a shallow clone counts from 0.1, which says nothing of its age. */
 const isNumbered = (version: string): boolean => {

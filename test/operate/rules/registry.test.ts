@@ -18,6 +18,8 @@ const OTHERS = [
   "drafts",
   "seeTheLink",
   "notOurFile",
+  "current",
+  "pinNewer",
 ];
 
 /** Whether the stack file may have this key. */
