@@ -39,6 +39,7 @@ import { network } from "./subjects/network";
 import { ollama } from "./subjects/ollama";
 import { onDemandRules } from "./subjects/onDemand";
 import { parsers } from "./subjects/parsers";
+import { plugins } from "./subjects/plugins";
 import { ranks } from "./subjects/ranks";
 import { requestRules } from "./subjects/requests";
 import { room } from "./subjects/room";
@@ -127,6 +128,7 @@ const coded: readonly (WeighingRule | Row | OfServer)[] = [
   ...memory,
   ...killings,
   ...ranks,
+  ...plugins,
   ...containers,
   ...model,
   ...environment,

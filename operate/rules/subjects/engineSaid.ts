@@ -150,7 +150,13 @@ function startedWith(log: LogReading, words: WordsOfError): string {
   return given.length === 0 ? "" : `It was started with ${given.join(", ")}.`;
 }
 
+/** A file outside of the folder that packages are in. */
+const OWN_CODE = /^\/(?!\S*(?:site|dist)-packages\/)\S+\.py:\d+/;
+
 function placeToLook({ process, lineNumber, at }: LastWord): string {
+  const own = OWN_CODE.exec(at ?? "")?.[0];
+  if (own !== undefined)
+    return `It was raised in ${own}, which is no part of vLLM: correct that code, or take out what loads it.`;
   const by = process === "" ? "" : ` of ${process}`;
   const raisedAt = at === undefined ? "" : `; it was raised in ${at}`;
   return `Look at line ${lineNumber}${by} and at what comes before it in the log${raisedAt}.`;

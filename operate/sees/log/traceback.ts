@@ -43,6 +43,8 @@ const BEGINS = /^(?:\s+[+|] )*(?:Exception Group )?Traceback \(most recent call 
 const CHAINED =
   /^(?:During handling of the above exception|The above exception was the direct cause)/;
 const FRAME = /^ {2}File "([^"]+)", line (\d+)/;
+/** A frame of Python itself, whatever called it. */
+const OF_PYTHON = /^<|^\/\S*\/lib\/python[\d.]+\//;
 /** An argument of the server, in the code of a frame. */
 const ARGUMENT = /\bargs\.([a-z]\w*)\b(?!\()/;
 /** The class of what was raised, with its module, and what it says. */
@@ -92,7 +94,7 @@ export class Traceback {
   private noise = 0;
   private frame = "";
   private code = "";
-  /** The last frame of a package. */
+  /** The last frame that isn't Python's own. */
   private own = { frame: "", code: "" };
   private argument = "";
   private isChained = false;
@@ -162,7 +164,7 @@ export class Traceback {
   private takeCode(code: string): void {
     const { frame } = this;
     this.code = code;
-    if (!frame.startsWith("/")) this.own = { frame, code };
+    if (!OF_PYTHON.test(frame)) this.own = { frame, code };
     this.argument = ARGUMENT.exec(code)?.[1] ?? this.argument;
   }
 
@@ -176,7 +178,7 @@ export class Traceback {
     );
   }
 
-  /** The last frame of a package, with what Python itself was doing for it. */
+  /** The last frame that isn't Python's own, with what Python itself was doing for it. */
   private raisedAt(): string {
     const { own, frame, code } = this;
     // pydantic's own frame says nothing of the value.

@@ -47,7 +47,7 @@ export const REAL_STARTS: Readonly<Record<string, RealStart>> = {
   "architecture-unsupported": {
     id: "architecture-unsupported",
     evidence: "['QwenFourForCausalLM']",
-    change: "Pin a release",
+    change: "a release newer than 0.30.0",
   },
   "model-type-unknown": { id: "transformers-too-old", evidence: "model type `qwen4`" },
   "config-not-json": { id: DAMAGED, evidence: "is not a valid JSON file" },

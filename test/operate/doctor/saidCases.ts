@@ -54,7 +54,10 @@ export const SAID: readonly MatrixCase[] = [
     change: "--tokenizer-mode mistral",
   }),
   said("vocabulary-larger-than-weights", "AssertionError", "self.org_vocab_size"),
-  said("logging-level-verbose", "Unable to configure", "(first: Unknown level: 'VERBOSE')"),
+  known("variable-refused", "logging-level-verbose", "Unable to configure", {
+    cause: "the value of VLLM_LOGGING_LEVEL: Unknown level: 'VERBOSE'.",
+    change: "has it already",
+  }),
   said("no-network-interface", "device.cc", "Unable to find interface for: [172.17.0.2]"),
   said("host-of-another-machine", "[Errno 99]", "Cannot assign requested address"),
   said("engine-segfault-in-warm-up", "Segfault", "SIGSEGV, a segmentation fault"),

@@ -1,4 +1,4 @@
-import type { PlaceCase } from "./placeCases";
+import { type PlaceCase, raised, VENV } from "./placeCases";
 
 /** Words, values and files that a start was given, and what it ends of. */
 const GIVEN: readonly PlaceCase[] = [
@@ -88,5 +88,142 @@ const NEWER: readonly PlaceCase[] = [
   },
 ];
 
+/** Values of variables, told by where they are read. */
+const VARIABLES: readonly PlaceCase[] = [
+  {
+    name: "a service that is called vllm",
+    id: "variable-refused",
+    lines: raised(
+      "ValueError: VLLM_PORT 'tcp://10.9.0.7:8000' appears to be a URI. This may be caused by a Kubernetes service discovery issue",
+      ["vllm/utils/network_utils.py", "vllm/envs.py"],
+      { code: "raise ValueError(" },
+    ),
+    cause: "VLLM_PORT is the address of a service (tcp://10.9.0.7:8000)",
+    change: "`enableServiceLinks: false`",
+    not: /Look at line|remove it/,
+  },
+  {
+    name: "a unit behind a number",
+    id: "variable-refused",
+    lines: raised(
+      "ValueError: invalid literal for int() with base 10: '5m'",
+      ["vllm/v1/engine/core.py", "vllm/envs.py"],
+      { code: '"VLLM_RPC_TIMEOUT_S": lambda: int(os.getenv("VLLM_RPC_TIMEOUT_S", "10")),' },
+    ),
+    cause:
+      "can't read the value of VLLM_RPC_TIMEOUT_S: invalid literal for int() with base 10: '5m'.",
+    change: "needs a plain number of seconds",
+    not: /Look at line/,
+  },
+  {
+    name: "a choice that there isn't",
+    id: "variable-refused",
+    lines: raised(
+      "ValueError: Invalid value 'mbit' for VLLM_KV_CACHE_LAYOUT. Valid options: ['NHD', 'HND'].",
+      ["vllm/envs.py"],
+      { code: "raise ValueError(" },
+    ),
+    cause: "Valid options: ['NHD', 'HND'].",
+    change: "environment.VLLM_KV_CACHE_LAYOUT: remove it",
+  },
+];
+
+const loads = (...lines: readonly string[]) =>
+  lines.map((line) => `(APIServer pid=1) ERROR 11-30 11:54:13 [import_utils.py:100] ${line}`);
+/** A plug-in of a parser that can't be loaded, with the frames and what was raised. */
+const plugin = (...lines: readonly string[]) => [
+  ...loads(
+    "Failed to load module 'acme' from /plugins/acme.py.",
+    "Traceback (most recent call last):",
+    `  File "${VENV}/vllm/utils/import_utils.py", line 98, in import_plugin`,
+    "    return import_from_path(module_name, plugin_path)",
+    ...lines,
+  ),
+  ...raised("KeyError: 'invalid tool call parser: acme (chose from { hermes })'", [
+    "vllm/entrypoints/launchers/launcher.py",
+  ]).slice(1),
+];
+const named = (argument: string, value: string) =>
+  `(APIServer pid=1) INFO 09-05 10:19:15 [a.py:1] non-default args: {'model_tag': 'org/m', '${argument}': ['${value}']}`;
+
+/** Code of the user's own, which arguments name. */
+const OWN_CODE: readonly PlaceCase[] = [
+  {
+    name: "one that Python can't read",
+    id: "parser-plugin",
+    lines: plugin(
+      '  File "/plugins/acme.py", line 7',
+      "    class Acme",
+      "              ^",
+      "SyntaxError: expected ':'",
+    ),
+    cause: "(SyntaxError: expected ':' in line 7)",
+    change: "correct that file in line 7",
+    not: /Update the plugin|docker logs/,
+  },
+  {
+    name: "one that imports what this vLLM lacks",
+    id: "parser-plugin",
+    lines: plugin(
+      '  File "/plugins/acme.py", line 1, in <module>',
+      "    from vllm.gone import ToolParser",
+      "ModuleNotFoundError: No module named 'vllm.gone'",
+    ),
+    cause: "No module named 'vllm.gone' in line 1",
+    change: "Update the plugin to this version",
+  },
+  {
+    name: "one that isn't there",
+    id: "parser-plugin",
+    lines: plugin("FileNotFoundError: [Errno 2] No such file or directory: '/plugins/acme.py'"),
+    change: "mount its folder (`mounts`)",
+    not: /Python can't read|in line/,
+  },
+  {
+    name: "a module of one's own",
+    id: "module-named",
+    lines: [
+      named("middleware", "acme.auth.CheckKey"),
+      ...raised("ModuleNotFoundError: No module named 'acme'", [
+        "vllm/entrypoints/openai/api_server.py",
+      ]).slice(1),
+    ],
+    cause: "vLLM finds no module acme, which `--middleware ['acme.auth.CheckKey']` names",
+    change: "PYTHONPATH",
+    not: /pip install/,
+  },
+  {
+    name: "a package beside a module of one's own",
+    id: "package-missing",
+    lines: [
+      named("middleware", "acme.auth.CheckKey"),
+      ...raised("ModuleNotFoundError: No module named 'lmcache'", [
+        "vllm/distributed/kv_transfer/kv_connector/factory.py",
+      ]).slice(1),
+    ],
+  },
+  {
+    name: "a class of another kind",
+    id: "plugin-unfit",
+    lines: raised("ValueError: Steer must be a subclass of LogitsProcessor", [
+      "vllm/v1/sample/logits_processor/__init__.py",
+    ]),
+    cause: "must be a subclass of LogitsProcessor",
+    change: "derive Steer from vLLM's own LogitsProcessor",
+    not: /Look at line/,
+  },
+  {
+    name: "code of one's own that fails",
+    id: "engine-said",
+    lines: raised("KeyError: 'bias'", [
+      "vllm/v1/sample/sampler.py",
+      "/plugins/steer.py",
+      "/usr/lib/python3.12/collections/__init__.py",
+    ]),
+    change: "raised in /plugins/steer.py:7, which is no part of vLLM",
+    not: /Look at line/,
+  },
+];
+
 /** What starts end of, by what they were given, where it was raised and what the log's clock shows. */
-export const START_CASES: readonly PlaceCase[] = [...GIVEN, ...NEWER];
+export const START_CASES: readonly PlaceCase[] = [...GIVEN, ...NEWER, ...VARIABLES, ...OWN_CODE];
