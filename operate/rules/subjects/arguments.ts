@@ -129,22 +129,24 @@ function refusedValue({ hit, server, picture }: Told): Words {
       advice: `Take an image of vLLM ${later} or later, or one of the values that the line names: ${where}`,
       command: pinNewer(currentRelease(picture, hit.log)),
     };
-  if (kind === "Value " && text) return notJson(flag, text, where);
+  if (kind === "Value " && text) return notJson(flag, text, server.key);
   return { cause: `${cause}.`, advice: `The line says which values it takes: ${where}` };
 }
 
 /** What is said of a value that should be JSON, with the JSON that it surely means. */
-function notJson(flag: string, text: string, where: string): Words {
+function notJson(flag: string, text: string, key: string): Words {
   const isShown = !holdsSecret(text) && text.length <= SHOWN;
   const meant = isShown ? meantBy(text) : undefined;
   const json = meant === undefined ? '{"key": "value"}' : JSON.stringify(meant);
-  const [setting] = meant === undefined ? [] : settingsFor(flag, meant);
+  const quoted = `\`${flag} '${json}'\``;
+  const setting = FLAGS_WITH_SETTING[flag];
+  const inFile =
+    setting === undefined
+      ? `In the stack file it is two items of \`extraArgs\` of inferenceServers.${key}, the JSON in single quotes.`
+      : `In the stack file it is the setting \`${setting}\` of inferenceServers.${key}, in YAML${meant === undefined || Array.isArray(meant) ? "" : `: \`${settingFor(setting, meant)}\``}.`;
   return {
     cause: `The value of ${flag} isn't JSON${isShown ? `: \`${text}\`` : ""}.`,
-    advice: [
-      `Write \`${flag} '${json}'\`, keys and texts in double quotes and the whole in single ones, which a shell would otherwise take away: ${where}`,
-      ...(setting === undefined ? [] : [`Its setting takes it as YAML: \`${setting}\`.`]),
-    ].join(" "),
+    advice: `Write ${quoted}: keys and texts in double quotes, the whole in single ones, or a shell takes the double ones away. ${inFile}`,
   };
 }
 
@@ -162,14 +164,12 @@ function meantBy(text: string): object | undefined {
 }
 
 /** The line of the stack file in place of an option that has a setting. */
-function settingsFor(flag: string, meant: object): string[] {
-  const setting = FLAGS_WITH_SETTING[flag];
-  if (setting === undefined) return [];
+function settingFor(setting: string, meant: object): string {
   const keys = Object.entries(meant).map(([key, value]) => {
     const named = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
     return `${named}: ${typeof value === "string" ? value : JSON.stringify(value)}`;
   });
-  return Array.isArray(meant) ? [] : [`${setting}: { ${keys.join(", ")} }`];
+  return `${setting}: { ${keys.join(", ")} }`;
 }
 
 /** The first release with data that takes a value of an option; `undefined` where none does. */
@@ -195,6 +195,7 @@ function engineOf({ hit: { log }, server: { settings }, picture }: Told): Engine
 /** What is told of the leftovers, and how many more there are. */
 function leftoversIn(text: string, program: string, engine: Engine) {
   const words = text.split(/\s+/).filter((word) => word !== "");
+  if (words.length === 0) return { found: [BLANK], more: 0 };
   const at = words.findIndex((word) => BEGINS_OPTION.test(word));
   const front = at < 0 ? words : words.slice(0, at);
   const isProgram = PROGRAM.test(front[0] ?? "");
@@ -252,6 +253,14 @@ function programTwice(front: readonly string[], program: string): Leftover {
   };
 }
 
+/** A word of nothing but blanks, which a shell makes of a backslash with a blank behind it. */
+const BLANK: Leftover = {
+  why: "a word of nothing but a blank",
+  instead: [
+    "In a command of several lines nothing may stand behind the backslash that ends a line, not even a blank: what follows is then a command of its own (`command not found`). An empty pair of quotes does the same.",
+  ],
+};
+
 /** A word that no option takes. */
 function plainWord(word: string, program: string): Leftover {
   const named = isShown(word) ? `\`${word}\`` : "a word";
@@ -272,9 +281,14 @@ function plainWord(word: string, program: string): Leftover {
       why: `${named} came as a word of its own, and this entrypoint takes the model by its option`,
       instead: ["Write `--model` in front of it, and no `serve`."],
     };
+  const twice = /\//.test(word) && isShown(word);
   return {
     why: `${named} belongs to no option`,
-    instead: ["A value with blanks needs quotes, and one model is all that may stand alone."],
+    instead: [
+      twice
+        ? "One model is all that may stand alone: see whether `serve` stands twice, since an image's entrypoint is `vllm serve` already, or another model. A value with blanks needs quotes."
+        : "A value with blanks needs quotes, and one model is all that may stand alone.",
+    ],
   };
 }
 

@@ -34,12 +34,12 @@ const OUT_OF_SERVICE = startSign("HTTP Error 5", /HTTP Error (5\d\d) thrown whil
 /** Why a proxy between the server and the hub doesn't let it through. */
 const PROXY = startSign(
   ["407", "SOCKS", "socks", "proxy", "Proxy"],
-  /\b(407) ?(?:Proxy Authentication|Client Error|')|(Using SOCKS proxy|SOCKS support|'?socksio'?)|((?:Unknown scheme for|[Ii]nvalid|Malformed) [Pp]roxy(?: URL)?|InvalidProxyURL|Unable to determine SOCKS version|Unknown proxy scheme)/,
+  /ProxyError\W{1,4}((?!407)[45]\d\d\b[ \w]{0,40})|\b(407) ?(?:Proxy Authentication|Client Error|')|(Using SOCKS proxy|SOCKS support|'?socksio'?)|((?:Unknown scheme for|[Ii]nvalid|Malformed) [Pp]roxy(?: URL)?|InvalidProxyURL|Unable to determine SOCKS version|Unknown proxy scheme)/,
 );
 /** What the hub says of a token that it doesn't take. */
 const UNAUTHORIZED = startSign(
   ["401", "Invalid user token", "Invalid credentials", "oken is invalid", "expired"],
-  /\b401 Client Error(?!.{0,200}Repository Not Found)|'401 Unauthorized'|\b401 Unauthorized|Invalid user token|Invalid credentials in Authorization|[Tt]oken (?:is|seems) (?:invalid|expired)/,
+  /\b401 Client Error(?!.{0,200}Repository Not Found)|'401 Unauthorized'|(?<!" )\b401 Unauthorized|Invalid user token|Invalid credentials in Authorization|[Tt]oken (?:is|seems) (?:invalid|expired)/,
 );
 const NO_REPOSITORY = startSign(["Repository Not Found", "RepositoryNotFoundError"]);
 const GATED = startSign(["GatedRepoError", "gated repo"]);
@@ -63,9 +63,10 @@ function revisionText(log: LogReading): string {
 
 /** The proxy's trouble, by which group of its sign caught something. */
 const PROXY_TEXTS = [
-  "The proxy between the server and the hub wants a name and a password (407 Proxy Authentication Required).",
-  "The server is told to use a SOCKS proxy, and its Python lacks the package for that (`socksio`, PySocks).",
-  "The address of the proxy that the server is told to use is none.",
+  "The proxy between the server and the hub doesn't let it through",
+  "The proxy between the server and the hub wants a name and a password (407 Proxy Authentication Required)",
+  "The server is told to use a SOCKS proxy, and its Python lacks the package for that (`socksio`, PySocks)",
+  "The address of the proxy that the server is told to use is none",
 ];
 
 /** The hub that models are fetched from. */
@@ -75,8 +76,8 @@ export const hub: readonly Row[] = [
     when: PROXY,
     unless: endedOtherwise,
     say: ({ hit: { groups } }) => ({
-      cause: PROXY_TEXTS[groups.findIndex((group) => group !== "")] ?? "",
-      advice: `No setting to change but \`environment\` (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY): ${groups[0] ? "name a proxy that takes the server as it is, or write `http://NAME:<password>@HOST:PORT`" : "write `http://HOST:PORT`"}. Or load the model into the cache where the hub can be reached; later starts need no hub.`,
+      cause: `${PROXY_TEXTS[groups.findIndex((group) => group !== "")] ?? ""}${groups[0] ? ` (${groups[0]})` : ""}.`,
+      advice: `No setting to change but \`environment\` (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY): ${groups[0] ? "see whether the proxy that they name is the right one, and is well" : groups[1] ? "name a proxy that takes the server as it is, or write `http://NAME:<password>@HOST:PORT`" : "write `http://HOST:PORT`"}. Or load the model into the cache where the hub can be reached; later starts need no hub.`,
       command: "serving fetch",
     }),
   },

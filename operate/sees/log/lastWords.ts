@@ -3,7 +3,10 @@ export interface LastWords {
   readonly pattern: RegExp;
   /** What it says; `undefined` where it means no end. Groups that took no part are "". */
   readonly said: (groups: readonly string[]) => string | undefined;
-  /** The words stand in the next lines of the same process. */
+  /**
+   * The words stand in the next lines of the same process: its first group is the last of them, its
+   * second one, where it has that, comes before.
+   */
   readonly goesOn?: RegExp;
   /** Who says it, where that is not the program itself. */
   readonly by?: "docker";
@@ -34,7 +37,7 @@ export const LAST_WORDS: readonly LastWords[] = [
       /^(?:vllm(?: [\w-]+)*|[\w./-]*\.py|python3?(?: -m [\w.]+)?|usage error): error: (\S.*)/,
     said: all,
     // pydantic's own words, of an argument that is an object.
-    goesOn: /^ {2}(?:(?:Value|Assertion) error, )?(\S.*?)(?: \[type=.*)?$/,
+    goesOn: /^(?: {2}(?:(?:Value|Assertion) error, )?(\S.*?)(?: \[type=.*)?|([a-z][\w.]*))$/,
   },
   // Rust, before and after 1.73.
   { pattern: /^thread '[^']*'(?: \(\d+\))? panicked at '(.*)', \S+:\d+/, said: all },
@@ -97,7 +100,11 @@ export const LAST_WORDS: readonly LastWords[] = [
       /^(?:\/bin\/|\/usr\/bin\/)?(?:env|(?:ba|da)?sh|\S+\.sh): (?:(?:line )?\d+: )?(.*(?:not found|No such file or directory|Permission denied|cannot execute|Exec format error).*)/,
     said: all,
   },
-  { pattern: /^(?:\S*\/)?python3?: (can't open file .*|No module named .*)/, said: all },
+  {
+    pattern:
+      /^(?:\S*\/)?python[\d.]*: (can't open file .*|No module named .*|Error while finding module specification .*)/,
+    said: all,
+  },
   // What starts containers.
   {
     pattern: /^(exec \S+: (?:exec format error|no such file or directory|permission denied).*)/i,

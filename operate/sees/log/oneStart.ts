@@ -247,7 +247,11 @@ export class OneStart {
   private isMore({ process, text }: LogLine, lineNumber: number): boolean {
     const { pending } = this;
     if (pending?.process !== process) return false;
-    const more = pending.goesOn.exec(text)?.[1];
+    const [, more, field] = pending.goesOn.exec(text) ?? [];
+    if (field !== undefined) {
+      pending.heard.said = `${pending.heard.said}: ${field}`;
+      return true;
+    }
     if (more !== undefined) pending.heard.said = `${pending.heard.said}: ${more}`;
     if (more !== undefined || lineNumber - pending.lineNumber >= GOES_ON_WITHIN)
       this.pending = undefined;

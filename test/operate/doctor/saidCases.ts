@@ -53,7 +53,10 @@ export const SAID: readonly MatrixCase[] = [
     cause: "No tokenizer file found",
     change: "--tokenizer-mode mistral",
   }),
-  said("vocabulary-larger-than-weights", "AssertionError", "self.org_vocab_size"),
+  known("weights-unlike-config", "vocabulary-larger-than-weights", "AssertionError", {
+    cause: "don't belong together: a tensor has another shape.",
+    change: "from one revision of one model",
+  }),
   known("variable-refused", "logging-level-verbose", "Unable to configure", {
     cause: "the value of VLLM_LOGGING_LEVEL: Unknown level: 'VERBOSE'.",
     change: "has it already",
@@ -76,8 +79,9 @@ export const SAID: readonly MatrixCase[] = [
   said("window-only-warned", "Invalid repository ID", "'/models/gen-greedy'", {
     change: "--generation-config /models/gen-greedy",
   }),
-  said("argument-that-is-an-object", "--structured-outputs-config", "disable_any_whitespace is", {
-    change: "Look at line",
+  known("argument-refused", "argument-that-is-an-object", "--structured-outputs-config", {
+    cause: "refuses the value of --structured-outputs-config: disable_any_whitespace is",
+    change: "or in `extraArgs`",
   }),
   said("docker-socket-forbidden", "docker.sock", "can't be started: permission denied", {
     change: "Look at line 1",

@@ -1,4 +1,4 @@
-import { type PlaceCase, raised, VENV } from "./placeCases";
+import { chained, type PlaceCase, raised, VENV } from "./placeCases";
 
 /** Words, values and files that a start was given, and what it ends of. */
 const GIVEN: readonly PlaceCase[] = [
@@ -10,7 +10,7 @@ const GIVEN: readonly PlaceCase[] = [
     ],
     cause:
       "The value of --speculative-config isn't JSON: `{method: mtp, num_speculative_tokens: 2}`.",
-    change: "as YAML: `speculative: { method: mtp, numSpeculativeTokens: 2 }`.",
+    change: "in YAML: `speculative: { method: mtp, numSpeculativeTokens: 2 }`.",
     not: /which values it takes/,
   },
   {
@@ -20,7 +20,18 @@ const GIVEN: readonly PlaceCase[] = [
       "vllm serve: error: argument --override-generation-config: Value {'top_k': 20} cannot be converted to <function loads at 0x7fb834fe0180>.",
     ],
     change: `Write \`--override-generation-config '{"top_k":20}'\``,
-    not: /as YAML/,
+    not: /in YAML/,
+  },
+  {
+    name: "an object with a key that there isn't",
+    id: "argument-refused",
+    lines: [
+      "vllm serve: error: argument --compilation-config/-cc: 1 validation error for CompilationConfig",
+      "capture_sizes",
+      "  Unexpected keyword argument [type=unexpected_keyword_argument, input_value=[1], input_type=list]",
+    ],
+    cause: "a key that this version of vLLM doesn't know, `capture_sizes`",
+    not: /Look at line/,
   },
   {
     name: "JSON that is cut off",
@@ -30,6 +41,20 @@ const GIVEN: readonly PlaceCase[] = [
     ],
     cause: 'isn\'t JSON: `{"mode": 3`.',
     change: `Write \`--compilation-config '{"key": "value"}'\``,
+  },
+  {
+    name: "a blank behind a backslash",
+    id: "argument-unknown",
+    lines: ["vllm: error: unrecognized arguments:  ", "bash: line 2: --port: command not found"],
+    cause: "words that it doesn't take: a word of nothing but a blank.",
+    change: "nothing may stand behind the backslash",
+  },
+  {
+    name: "`serve` twice",
+    id: "argument-unknown",
+    lines: ["vllm: error: unrecognized arguments: org/model-7b"],
+    cause: "`org/model-7b` belongs to no option",
+    change: "see whether `serve` stands twice",
   },
   {
     name: "a secret that should be JSON",
@@ -225,5 +250,150 @@ const OWN_CODE: readonly PlaceCase[] = [
   },
 ];
 
+const MODELS = "vllm/model_executor/models/utils.py";
+const ROPE = "vllm/model_executor/layers/rotary_embedding/__init__.py";
+
+/** Files of a model that don't belong together, told by where and as what that is raised. */
+const FILES: readonly PlaceCase[] = [
+  {
+    name: "weights for Macs",
+    id: "weights-unlike-config",
+    lines: raised(
+      "ValueError: There is no module or parameter named 'model.embed_tokens.biases' in AcmeForCausalLM.",
+      [MODELS],
+    ),
+    cause: "one of MLX, which is made for Macs (model.embed_tokens.biases)",
+    change: "another build of the model",
+    not: /Look at line|force-download/,
+  },
+  {
+    name: "a quantization that the weights don't have",
+    id: "weights-unlike-config",
+    lines: raised(
+      "ValueError: There is no module or parameter named 'layers.3.mlp.up_proj.weight' in AcmeModel.",
+      [MODELS],
+    ),
+    cause: "no module or parameter named 'layers.3.mlp.up_proj.weight'.",
+    change: "from one revision of one model",
+    not: /Look at line|made for Macs/,
+  },
+  {
+    name: "weights that are missing",
+    id: "weights-unlike-config",
+    lines: raised(
+      "ValueError: Following weights were not initialized from checkpoint: {'model.layers.9.mlp.down_proj.weight'}",
+      ["vllm/model_executor/model_loader/default_loader.py"],
+    ),
+    cause: "model.layers.9.mlp.down_proj.weight",
+    change: "no shard is missing",
+  },
+  {
+    name: "a tensor that the class doesn't have",
+    id: "weights-unlike-config",
+    lines: raised(
+      "KeyError: 'layers.0.self_attn.indexer.weight'",
+      ["vllm/model_executor/models/acme.py"],
+      { code: "param = params_dict[name]" },
+    ),
+    cause: "'layers.0.self_attn.indexer.weight'",
+  },
+  {
+    name: "rope parameters without one of them",
+    id: "rope-parameters",
+    lines: raised("KeyError: 'original_max_position_embeddings'", [ROPE], {
+      code: 'size = rope_parameters["original_max_position_embeddings"]',
+    }),
+    cause: "lack `original_max_position_embeddings`",
+    change: "`--hf-overrides`",
+    not: /Look at line/,
+  },
+  {
+    name: "rope parameters of an unknown type",
+    id: "rope-parameters",
+    lines: raised("ValueError: Unknown RoPE scaling type yarnn", [ROPE]),
+    cause: "a type that vLLM doesn't have, yarnn",
+  },
+  {
+    name: "a draft of another tokenizer",
+    id: "draft-unusable",
+    lines: raised(
+      "ValueError: Target and draft model should have the same vocabulary size. Target model vocab_size=151936. Draft model vocab_size=32000. Using models with different tokenizers can cause errors.",
+      ["vllm/config/speculative.py"],
+    ),
+    cause: "another vocabulary (32000 tokens) than the model itself (151936)",
+    change: "speculative: remove it",
+  },
+  {
+    name: "a revision that there isn't",
+    id: "hub-revision-absent",
+    lines: raised(
+      "OSError: v9 is not a valid git identifier (branch name, tag name or commit id) that exists for this model name. Check the model page at 'https://huggingface.co/org/m' for available revisions.",
+      ["transformers/utils/hub.py"],
+    ),
+    cause: "no revision v9",
+    change: "`model.revision`",
+  },
+  {
+    name: "a proxy that answers in the hub's place",
+    id: "hub-proxy",
+    lines: chained(
+      raised("httpx.ProxyError: 503 Service Unavailable", ["httpx/_transports/default.py"]),
+      "OSError: Can't load the configuration of 'org/m'. If you were trying to load it from 'https://huggingface.co/models', make sure you don't have a local directory with the same name.",
+    ),
+    cause: "doesn't let it through (503 Service Unavailable)",
+    change: "HTTPS_PROXY",
+    not: /password/,
+  },
+  {
+    name: "a part of the installation",
+    id: "permission-denied",
+    lines: raised("PermissionError: [Errno 13] Permission denied: '/srv/venv/bin/python'", [
+      "vllm/model_executor/models/registry.py",
+    ]),
+    cause: "/srv/venv/bin/python, a part of its own installation",
+    not: /files of the cache|huggingface/,
+  },
+  {
+    name: "no room in shared memory",
+    id: "no-space",
+    lines: raised("RuntimeError: Insufficient space in /dev/shm: 160 MiB required, 0 MiB free.", [
+      "vllm/distributed/device_communicators/shm_broadcast.py",
+    ]),
+    change: "`--shm-size`",
+    not: /modelCache|free some space/,
+  },
+  {
+    name: "a folder that is called vllm",
+    id: "module-shadowed",
+    lines: [
+      "/usr/bin/python3: Error while finding module specification for 'vllm.entrypoints.openai.api_server' (ModuleNotFoundError: No module named 'vllm.entrypoints')",
+    ],
+    change: "start vLLM in another folder",
+    not: /docker logs/,
+  },
+  {
+    name: "a file that is called torch",
+    id: "module-shadowed",
+    lines: raised("AttributeError: module 'torch' has no attribute 'nn'", [
+      "vllm/utils/__init__.py",
+    ]),
+    cause: "a file or folder of the same name",
+    not: /fresh environment/,
+  },
+  {
+    name: "a name that torch may have lost",
+    id: "packages-apart",
+    lines: raised("AttributeError: module 'torch' has no attribute 'float8_e8m0fnu'", [
+      "vllm/utils/__init__.py",
+    ]),
+  },
+];
+
 /** What starts end of, by what they were given, where it was raised and what the log's clock shows. */
-export const START_CASES: readonly PlaceCase[] = [...GIVEN, ...NEWER, ...VARIABLES, ...OWN_CODE];
+export const START_CASES: readonly PlaceCase[] = [
+  ...GIVEN,
+  ...NEWER,
+  ...VARIABLES,
+  ...OWN_CODE,
+  ...FILES,
+];
