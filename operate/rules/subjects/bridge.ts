@@ -195,7 +195,7 @@ export const bridgeRules: readonly (WeighingRule | Row | OfServer)[] = [
       "Hosted_vllmException",
       /Hosted_vllmException - Cannot connect to host ([^\s:]+):(\d+)/,
     ),
-    say({ hit, picture: { containers } }) {
+    say({ hit, picture: { containers, stack } }) {
       const [host = "", port = ""] = hit.groups;
       // The bridge keeps its log while a server is replaced.
       if (containers?.some(({ name, health }) => name === host && health === "healthy"))
@@ -206,8 +206,11 @@ export const bridgeRules: readonly (WeighingRule | Row | OfServer)[] = [
         };
       return isLoopback(host)
         ? {
-            cause: `The bridge looks for the server on its own loopback (${host}:${port}), where a container finds only itself.`,
-            advice: NOT_OUR_FILE,
+            cause: `The bridge looks for the server on loopback (${host}:${port}), and nothing answers there: in a container that is the container itself.`,
+            advice:
+              stack === undefined
+                ? `Start the server, if it doesn't run. From a container write an address that leads out of it as \`api_base\`, such as \`http://host.docker.internal:${port}/v1\` with \`--add-host=host.docker.internal:host-gateway\`.`
+                : NOT_OUR_FILE,
             command: "serving up",
           }
         : {

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { clause } from "../../../faults/quoting";
 import { startedAgain } from "../../../machines/docker/containers";
 import type { LastWord, LogReading } from "../../sees/log/scanLog";
-import { READY, startSign } from "../../sees/log/sign";
+import { ANSWERED, READY, startSign } from "../../sees/log/sign";
 import { isHealthy, type Picture, type Sighting, serverOf, stateOf } from "../picture";
 import { APPLY, type Explanation, explaining, type Held, type WeighingRule } from "../rule";
 import { argumentsIn, linesOfStack, ofMissingPath, type WordsOfError } from "./pointed";
@@ -57,7 +57,7 @@ export function endOf(picture: Picture, log: LogReading): LastWord | undefined {
   if (raised.afterServing) return raised;
   if (isHealthy(picture, log)) return undefined;
   // An error that was only logged ends a program that never came up.
-  return raised.isEnd || !hits.has(READY) ? raised : undefined;
+  return raised.isEnd || !(hits.has(READY) || hits.has(ANSWERED)) ? raised : undefined;
 }
 
 /** What ended a program, as a rule was told by it; `groups` are what its pattern caught. */

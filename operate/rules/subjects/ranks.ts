@@ -1,6 +1,6 @@
 import { gateLine } from "../../sees/gateLines";
-import { OPENS, RAISED, READY, sign, startSign } from "../../sees/log/sign";
-import { APPLY, type Row, SEE_THE_LINK } from "../rule";
+import { OPENS, RAISED, READY, STARTED_WITH, sign, startSign } from "../../sees/log/sign";
+import { APPLY, type Row, SEE_THE_LINK, type Told, type Words } from "../rule";
 
 /** A rank without an API watches its own processes, and nobody else's. */
 const HEADLESS = sign("headless multiproc executor");
@@ -16,6 +16,63 @@ const STOPPED_FOR_OTHER = sign(
 
 /** vLLM's own word that it is one of several ranks. */
 const SEVERAL_NODES = sign(["'nnodes': ", "'node_rank': ", "'headless': True"]);
+
+/** A model of one process alone, which has no other rank. */
+const ALONE = sign("world_size=1 ");
+
+/** What a step that doesn't end is called, by vLLM and by `serving verify`. */
+const STALLED = startSign(
+  ["RPC call to", "stalled: "],
+  /TimeoutError: RPC call to (\w+) timed out|stalled: (no token) in/,
+);
+
+/** Whether a log is surely of a server on one machine: there is no link then. */
+const isAlone = ({ hit: { log }, server: { settings } }: Told): boolean => {
+  if (settings?.nodes !== undefined || log.hits.has(SEVERAL_NODES)) return false;
+  return log.hits.has(ALONE) || log.hits.has(STARTED_WITH);
+};
+
+/** A rank that doesn't come to the head: by what torch tries, and by what it gives up. */
+const NO_MASTER = startSign(
+  ["TCP client failed to connect/validate", "client socket has"],
+  /TCP client failed to connect\/validate to host \[?([\w.:-]+?)\]?:(\d+) - retrying \(try=\d+[^)]*\)(.*)|client socket has (?:failed to connect to|timed out after \d+ms while trying to connect to) [[(](?:::ffff:)?([\w.:-]+?)(?:\]:|, )(\d+)(.*)/,
+);
+/** The ranks of a group have found each other. */
+const MET = sign("is assigned as DP rank");
+
+/** Tries after which a head that is started a little later would have been there. */
+const TRIES = 3;
+
+/** Why a rank doesn't come to the head, by torch's own words, and what to do. */
+const NO_WAY: readonly (readonly [words: RegExp, why: string, advice: string])[] = [
+  [
+    /Ping failed|invalid value/i,
+    "what answers there is no head of vLLM",
+    "Another program has that port, or a proxy answers for it: correct the head's address, or write another `masterPort`.",
+  ],
+  [
+    /errno: ?111|refused/i,
+    "nothing listens there",
+    "Start the head (rank 0), too: a rank waits for it. If it runs, its `masterPort` and the `link.address` of its machine have to be what this rank asks for.",
+  ],
+  [
+    /^/,
+    "no answer comes",
+    "Compare `link.interface` and `link.address` of each machine with what it has, look at the cable, and let all TCP through between these addresses, in both directions.",
+  ],
+];
+
+function unreached({ hit }: Told): Words {
+  const [host1 = "", port1, rest1, host2, port2, rest2] = hit.groups;
+  const [host, port, rest = ""] = host1 === "" ? [host2, port2, rest2] : [host1, port1, rest1];
+  const [, why, advice] = NO_WAY.find(([words]) => words.test(rest)) ?? [];
+  const often = hit.count > 1 ? ` It has tried ${hit.count} times.` : "";
+  return {
+    cause: `A rank doesn't reach the head at ${host}, port ${port} (\`--master-addr\`): ${why}.${often}`,
+    advice,
+    command: `ping -c 2 ${host}; ${SEE_THE_LINK}`,
+  };
+}
 
 /** What a gate says of what it waits for, and what to do about it. */
 const WAITS: readonly (readonly [words: RegExp, advice: string])[] = [
@@ -72,6 +129,42 @@ export const ranks: readonly Row[] = [
       advice: WAITS.find(([words]) => words.test(groups[0] ?? ""))?.[1],
       command: `${SEE_THE_LINK}; ${APPLY}`,
     }),
+  },
+  {
+    id: "master-unreached",
+    when: NO_MASTER,
+    unless: ({ hit }) =>
+      (hit.log.hits.get(MET)?.lineNumber ?? 0) > hit.lineNumber ||
+      (hit.count < TRIES && !/timed out|Ping failed/.test(hit.line)),
+    say: unreached,
+  },
+  {
+    id: "rank-stalled",
+    when: STALLED,
+    say(told) {
+      const { hit, server } = told;
+      const step = hit.groups.find((group) => group !== "");
+      const seconds = "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS";
+      const isSet = server.settings?.environment[seconds] !== undefined;
+      const cause = (why: string) =>
+        `A step of the model (${step}) did not end in time: ${why}. /health answered 200 until then.`;
+      const edits = isSet ? [server.set(["environment", seconds], undefined)] : [];
+      if (isAlone(told))
+        return {
+          cause: cause("a worker hangs, or it compiled"),
+          edits,
+          advice:
+            "Restart it: what was compiled is kept. If it happens again, see what the kernel's log says of the GPU (Xid), and take another release.",
+          command: `sudo dmesg | grep -iE 'NVRM|xid' | tail; ${isSet ? APPLY : `docker restart ${server.container} && serving status --wait`}`,
+        };
+      return {
+        cause: cause("the link is down, a rank hangs, or it compiled"),
+        edits,
+        advice:
+          "See whether the link is up, and what the other rank logged last. What was compiled is kept.",
+        command: `${SEE_THE_LINK}; ${isSet ? APPLY : "serving status --wait"}`,
+      };
+    },
   },
   {
     id: "rank-address-wrong",

@@ -1,6 +1,6 @@
 import { clause } from "../../../faults/quoting";
 import type { LogReading, Refused } from "../../sees/log/scanLog";
-import { READY } from "../../sees/log/sign";
+import { ANSWERED, READY } from "../../sees/log/sign";
 import { AGAIN_AND_AGAIN } from "../oneTry";
 import { isHealthy, type Picture, serverOf } from "../picture";
 import { type Explanation, LOOK, ofSomeLog, type WeighingRule } from "../rule";
@@ -53,7 +53,8 @@ const RAISED_BY = [
 
 /** Whether a log is of a server that serves, and goes on. */
 const serves = (picture: Picture, log: LogReading): boolean =>
-  log.hits.has(READY) && (endOf(picture, log) === undefined || isHealthy(picture, log));
+  (log.hits.has(READY) || log.hits.has(ANSWERED)) &&
+  (endOf(picture, log) === undefined || isHealthy(picture, log));
 
 /** Of whom a rule has to say nothing: another one reads its words. */
 const KNOWN_ELSEWHERE =
@@ -99,6 +100,12 @@ function failing(_picture: Picture, log: LogReading): Explanation | undefined {
 /** Characters of a message that are shown. */
 const SHOWN = 300;
 
+/** Where a client asks for an answer of the model. */
+const FOR_AN_ANSWER = /\/(?:chat\/completions|completions|messages|responses)$/;
+/** What browsers and monitoring ask of any server. */
+const NOBODY_MEANT =
+  /^\/$|favicon|robots\.txt|\.well-known|apple-touch|^\/(?:metrics|health|ping)$/;
+
 /** How a refusal is told by its status, its path and what vLLM logs of it; the first that fits. */
 const REFUSALS: readonly {
   readonly is: (refused: Refused) => boolean;
@@ -106,7 +113,7 @@ const REFUSALS: readonly {
   readonly say: (
     refused: Refused,
     served: readonly string[],
-  ) => { readonly cause: string; readonly advice: string };
+  ) => { readonly cause: string; readonly advice: string; readonly command?: string };
 }[] = [
   {
     is: ({ status, path }) => (status === 404 || status === 405) && /\/\//.test(path),
@@ -197,6 +204,25 @@ const REFUSALS: readonly {
       advice: "Look at what that client sends: the server is well.",
     }),
   },
+  {
+    is: ({ status, path, answered }) =>
+      (status === 400 || status === 422) && answered === 0 && FOR_AN_ANSWER.test(path),
+    say: () => ({
+      cause: "it got no answer at all, and vLLM only tells the client why",
+      advice:
+        "Read what the client shows; `--log-error-stack` in `extraArgs` has vLLM log it too. Usual are a prompt longer than the window (`maxModelLen`), tools without a parser (`tools.parser`), pictures for a model that only reads text, and a model without a chat template (`chatTemplate`).",
+      command: "serving verify",
+    }),
+  },
+  {
+    is: ({ status, path, answered }) =>
+      status === 404 && answered === 0 && !NOBODY_MEANT.test(path) && !FOR_AN_ANSWER.test(path),
+    say: ({ path }) => ({
+      cause: `it asks for \`${path}\`, which this server doesn't have`,
+      advice:
+        "Chats are at /v1/chat/completions: set the client to an OpenAI-compatible server, with a base URL that ends in /v1.",
+    }),
+  },
 ];
 
 /** The names that a server answers to, as it was started. */
@@ -216,14 +242,14 @@ function refusing(picture: Picture, log: LogReading): Explanation | undefined {
     const kind = REFUSALS.find(({ is }) => is(refused));
     const same = kind?.atLeast === undefined ? refused.count : countOf(log, kind.is);
     if (kind === undefined || same < (kind.atLeast ?? AGAIN_AND_AGAIN)) continue;
-    const { cause, advice } = kind.say(refused, namesOf(picture, log));
+    const { cause, advice, command = LOOK } = kind.say(refused, namesOf(picture, log));
     const { client, method, path, status } = refused;
     return {
       cause: `A client${client === "" ? "" : ` (${client})`} is refused again and again (${same} times, ${method} ${path}, ${status}): ${cause}.`,
       evidence: refused.line,
       target: log.container,
       advice,
-      command: LOOK,
+      command,
     };
   }
   return undefined;

@@ -13,6 +13,9 @@ const WAITS_FOR_WORKERS = sign([
   "RPC call to",
   "Engine core did not respond",
 ]);
+const NO_BLOCK = sign("No available shared memory broadcast block");
+const FIGURES = sign("Avg generation throughput");
+const GAVE_UP = sign("TimeoutError", /\bTimeoutError\b/);
 /** A rank without an API of its own says next to nothing once it runs. */
 const HEADLESS = sign(["'headless': True", "headless multiproc executor"]);
 /** How far the weights are, and for how long they have been read: hours stand in front. */
@@ -104,11 +107,35 @@ function toldStall(picture: Picture, log: LogReading): Explanation | undefined {
   return {
     cause: `The engine hangs: ${what}${why.length === 0 ? "" : `; ${why.join(", ")}`}.`,
     ...shown,
-    advice:
-      "Restart it: what runs in it is lost already, and /health says nothing of it. If it happens again, take another release, or try `--no-async-scheduling` in `extraArgs`; of ranks on two machines look at the link first.",
+    advice: RESTART_IT,
     command: `docker restart ${container} && serving status --wait`,
   };
 }
+
+/** Minutes for which an engine waits for its workers that are no step of a prompt. */
+const WAITED = 3;
+
+/** An engine that only says that it waits, where its start and its figures aren't in the log. */
+function waitsAlone(picture: Picture, log: LogReading): Explanation | undefined {
+  const { hits } = log;
+  const waits = hits.get(NO_BLOCK);
+  const isStart = [STARTED_WITH, WINDOW, SHARDS, HEADLESS].some((sign) => hits.has(sign));
+  if (waits === undefined || waits.count < WAITED || isStart || log.pulse?.noTokens !== undefined)
+    return undefined;
+  const figures = hits.get(FIGURES);
+  if (figures !== undefined && figures.lineNumber > waits.firstLineNumber) return undefined;
+  const { container } = serverOf(picture, log);
+  return {
+    cause: `The engine hangs: ${waits.count} times it has waited a minute for a step of its workers${hits.has(GAVE_UP) ? ", and then gave up" : ""}.`,
+    evidence: waits.line,
+    target: log.container,
+    advice: RESTART_IT,
+    command: `docker restart ${container} && serving status --wait`,
+  };
+}
+
+const RESTART_IT =
+  "Restart it: what runs in it is lost already, and /health says nothing of it. If it happens again, take another release, or try `--no-async-scheduling` in `extraArgs`; of ranks on two machines look at the link first.";
 
 /** Seconds for which the weights have been read, by the bar itself. */
 function loadingFor({ hits }: LogReading): number {
@@ -175,6 +202,9 @@ export function slowStart(picture: Picture, log: LogReading): Explanation | unde
 
 /** What a log's own clock shows: an engine without a token, and a start that doesn't end. */
 export const stalls: readonly WeighingRule[] = [
-  { id: "engine-hangs", explain: ofSomeLog(toldStall) },
+  {
+    id: "engine-hangs",
+    explain: ofSomeLog((picture, log) => toldStall(picture, log) ?? waitsAlone(picture, log)),
+  },
   { id: "start-stands-still", explain: ofSomeLog(slowStart) },
 ];

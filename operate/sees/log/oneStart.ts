@@ -5,7 +5,7 @@ import { type LogLine, logLine } from "./logLine";
 import type { Hit, LastWord, Raised } from "./logReading";
 import { PulseReader } from "./pulse";
 import { RequestReader } from "./requests";
-import { ASKED_TO_STOP, RAISED, READY, type Sign, TOLD_TO_STOP, TROUBLE } from "./sign";
+import { ANSWERED, ASKED_TO_STOP, RAISED, READY, type Sign, TOLD_TO_STOP, TROUBLE } from "./sign";
 import { inOneLine, raisedIn, Traceback } from "./traceback";
 
 /** A sign as it was seen; only what is shown in the end is made fit for that. */
@@ -48,6 +48,8 @@ const WORKER_FAILED = /Worker failed with error ['"](.+?)['"], please check/;
 /** How a program introduces a traceback that it survives. */
 const SURVIVES =
   /Exception in ASGI application|Exception ignored|never retrieved|Logging error|Exception in (?:callback|thread)/;
+/** What a client's library raises of a request, and whoever uses it answers with. */
+const OF_A_REQUEST = /^litellm\.(?:\w+\.)*\w+(?:Error|Exception)\b/;
 /** How vLLM's logger introduces what a process ends of. */
 const ENDS =
   /failed to start|fatal error|hit an exception|output_handler failed|initialization failed/i;
@@ -153,7 +155,7 @@ export class OneStart {
     const shown = raw.length > LOOKED_AT ? raw.slice(0, LOOKED_AT) : raw;
     if (this.best.ends !== undefined) this.goesOn(this.best.ends, shown);
     const isBusy = this.tracebacks.size > 0 || this.pending !== undefined;
-    const isOfRequests = this.signs.has(READY) && OF_REQUESTS.test(shown);
+    const isOfRequests = this.serves(shown) && OF_REQUESTS.test(shown);
     if (!isBusy && !isOfRequests && !WORTH_READING.test(shown)) return;
     if (isBusy && lineNumber - this.begunAt > PATIENCE) this.tracebacks.clear();
     const line = logLine(shown);
@@ -162,6 +164,11 @@ export class OneStart {
     const isMild = ["WARNING", "INFO", "DEBUG"].includes(line.level);
     if (isMild && !/died unexpectedly/.test(line.text)) return;
     if (!this.follow(line, shown, lineNumber)) this.hear(line, shown, lineNumber);
+  }
+
+  /** Whether it is up, by its own word or since it answers requests. */
+  private serves(line = ""): boolean {
+    return this.signs.has(READY) || this.signs.has(ANSWERED) || ANSWERED.pattern.test(line);
   }
 
   private goesOn({ isLogged, process }: Candidate, raw: string): void {
@@ -202,7 +209,11 @@ export class OneStart {
     const { line, introduction, lineNumber } = traceback;
     if (NO_CAUSE.test(line)) return;
     const isLogged = level !== "";
-    const ends = isLogged ? ENDS.test(introduction) : !SURVIVES.test(introduction);
+    // What it comes of was answered with it.
+    if (OF_A_REQUEST.test(line) && this.best.ends?.lineNumber === traceback.follows)
+      delete this.best.ends;
+    const isSurvived = SURVIVES.test(introduction) || OF_A_REQUEST.test(line);
+    const ends = isLogged ? ENDS.test(introduction) : !isSurvived;
     const inner = WORKER_FAILED.exec(line)?.[1];
     const points = GONE.test(line) || (POINTS.test(line) && inner === undefined);
     const told = (): Raised => {
@@ -210,7 +221,7 @@ export class OneStart {
       return inner === undefined ? raised : { ...raised, said: inOneLine(inner), name: "" };
     };
     const weight = points ? "points" : ends ? "ends" : "logged";
-    if (weight === "logged" && this.signs.has(READY)) this.requests.raise(told, traceback, process);
+    if (weight === "logged" && this.serves()) this.requests.raise(told, traceback, process);
     this.offer(weight, { lineNumber, process, isLogged, told }, traceback.follows);
   }
 

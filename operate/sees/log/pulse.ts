@@ -75,6 +75,8 @@ interface Still {
   newest: Figures;
   isSame: boolean;
   isHealthy: boolean;
+  /** Clock of the last line that says that the engine waits. */
+  until?: number;
 }
 
 /** The clock and the figures of one start. */
@@ -91,9 +93,18 @@ export class PulseReader {
   /** One more line; `isUp` once the server serves. */
   take(line: string, isUp: boolean): void {
     if (line.includes("Avg prompt throughput")) this.takeFigures(line);
-    else if (this.still.size > 0 && line.includes('"GET /health '))
-      for (const each of this.still.values()) each.isHealthy ||= line.includes('" 200');
+    else if (this.still.size > 0) this.takeMeanwhile(line);
     if (!isUp) this.takeStart(line);
+  }
+
+  /** What is said while nothing is made: figures may not come any more. */
+  private takeMeanwhile(line: string): void {
+    const isHealthy = line.includes('"GET /health ') && line.includes('" 200');
+    const clock = WAITS.test(line) ? secondsIn(line) : undefined;
+    for (const each of this.still.values()) {
+      each.isHealthy ||= isHealthy;
+      if (clock !== undefined) each.until = clock;
+    }
   }
 
   private takeFigures(line: string): void {
@@ -170,14 +181,14 @@ export class PulseReader {
   }
 }
 
-function noTokensOf({ first, newest, isSame, isHealthy }: Still): NoTokens {
+function noTokensOf({ first, newest, isSame, isHealthy, until = 0 }: Still): NoTokens {
   return {
-    seconds: newest.clock - first.clock,
+    seconds: Math.max(newest.clock, until) - first.clock,
     since: clockIn(first.line),
     running: newest.running,
     waiting: newest.waiting,
     grows: newest.waiting > first.waiting,
-    standsStill: isSame && newest.usage !== undefined,
+    standsStill: isSame && newest !== first && newest.usage !== undefined,
     isHealthy,
     line: shown(newest.line),
   };

@@ -69,6 +69,9 @@ export const BROKE_OFF = startSign([], /(?!)/);
  */
 export const READY = sign(["Application startup complete", "start gate: the head answers"]);
 
+/** A request was answered: whatever wrote it serves, also where its start isn't in the log. */
+export const ANSWERED = sign(' - "', /INFO: {4,}\S{1,80} - "[A-Z]{3,7} \S+ HTTP\/[\d.]+" \d{3}\b/);
+
 /** Everything that vLLM was started with, as it prints that. */
 export const STARTED_WITH = sign("non-default args: {", /non-default args: (\{.*\})/);
 

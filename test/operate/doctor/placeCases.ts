@@ -44,14 +44,21 @@ export const chained = (first: readonly string[], last: string) => [
 ];
 
 const CORE = "vllm/v1/engine/core.py";
-const access = (path: string, status: string, method = "POST", client = "10.0.0.9") =>
+export const access = (path: string, status: string, method = "POST", client = "10.0.0.9") =>
   `INFO:     ${client}:51544 - "${method} ${path} HTTP/1.1" ${status}`;
-const error = (text: string) => `(APIServer pid=1) ERROR 09-05 11:36:01 [serving.py:323] ${text}`;
+export const error = (text: string) =>
+  `(APIServer pid=1) ERROR 09-05 11:36:01 [serving.py:323] ${text}`;
 const twice = (...lines: readonly string[]) => [...lines, ...lines];
 const thrice = (...lines: readonly string[]) => [...lines, ...lines, ...lines];
-const figures = (clock: string, runs: number, waits: number, usage: number, generation = 0) =>
+export const figures = (
+  clock: string,
+  runs: number,
+  waits: number,
+  usage: number,
+  generation = 0,
+) =>
   `(APIServer pid=1) INFO 09-05 ${clock} [loggers.py:271] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: ${generation}.0 tokens/s, Running: ${runs} reqs, Waiting: ${waits} reqs, GPU KV cache usage: ${usage}%, Prefix cache hit rate: 61.0%`;
-const loading = (clock: string, text: string) =>
+export const loading = (clock: string, text: string) =>
   `(EngineCore pid=2) INFO 09-05 ${clock} [core.py:1] ${text}`;
 
 /** Built against something else, or put together from what doesn't belong together. */

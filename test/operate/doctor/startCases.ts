@@ -1,4 +1,15 @@
-import { chained, type PlaceCase, raised, VENV } from "./placeCases";
+import {
+  ARGS,
+  access,
+  chained,
+  error,
+  figures,
+  loading,
+  type PlaceCase,
+  raised,
+  UP,
+  VENV,
+} from "./placeCases";
 
 /** Words, values and files that a start was given, and what it ends of. */
 const GIVEN: readonly PlaceCase[] = [
@@ -389,11 +400,168 @@ const FILES: readonly PlaceCase[] = [
   },
 ];
 
+const refusedTimes = (times: number, path: string, status: string, method = "POST") =>
+  Array.from({ length: times }, () => access(path, status, method));
+const NO_BLOCK = "No available shared memory broadcast block found in 60 seconds.";
+const tries = (times: number, said: string) =>
+  Array.from(
+    { length: times },
+    (_, at) =>
+      `[W1130 11:54:1${at}.908311122 TCPStore.cpp:340] [c10d] TCP client failed to connect/validate to host 10.9.0.1:29501 - retrying (try=${at}, timeout=600000ms, delay=1077ms): ${said}`,
+  );
+const REFUSED_CONNECTION =
+  "The client socket has failed to connect to [::ffff:10.9.0.1]:29501 (errno: 111 - Connection refused).";
+const STALLED = error("TimeoutError: RPC call to execute_model timed out.");
+
+/** What servers and ranks say while they run or wait. */
+const RUNNING: readonly PlaceCase[] = [
+  {
+    name: "every chat refused, and no word of why",
+    id: "client-refused",
+    lines: [ARGS, UP, ...refusedTimes(3, "/v1/chat/completions", "400 Bad Request")],
+    cause: "vLLM only tells the client why",
+    change: "`--log-error-stack`",
+  },
+  {
+    name: "a chat refused among answers",
+    id: "",
+    lines: [
+      ARGS,
+      UP,
+      access("/v1/chat/completions", "200 OK"),
+      ...refusedTimes(3, "/v1/chat/completions", "400 Bad Request"),
+    ],
+  },
+  {
+    name: "a path of another server, in a log without its start",
+    id: "client-refused",
+    lines: refusedTimes(3, "/generate", "404 Not Found"),
+    cause: "asks for `/generate`, which this server doesn't have",
+    change: "ends in /v1",
+  },
+  {
+    name: "what browsers ask for",
+    id: "",
+    lines: [ARGS, UP, ...refusedTimes(4, "/favicon.ico", "404 Not Found", "GET")],
+  },
+  {
+    name: "a slash too many, in a log without its start",
+    id: "client-refused",
+    lines: refusedTimes(2, "/v1//models", "404 Not Found", "GET"),
+    cause: "`/v1//models`",
+  },
+  {
+    name: "a key that isn't the server's",
+    id: "client-refused",
+    lines: refusedTimes(3, "/v1/models", "401 Unauthorized", "GET"),
+    cause: "it sends no key, or another one",
+    not: /HF_TOKEN|hub/,
+  },
+  {
+    name: "one key that isn't the server's",
+    id: "",
+    lines: [access("/v1/chat/completions", "200 OK"), access("/v1/models", "401 Unauthorized")],
+  },
+  {
+    name: "an engine whose figures have ended",
+    id: "engine-hangs",
+    lines: [
+      figures("11:19:37", 1, 0, 0.9),
+      loading("11:20:19", NO_BLOCK),
+      loading("11:21:19", NO_BLOCK),
+    ],
+    cause: "no token was made for 1 min 42 s",
+    not: /cache doesn't fill/,
+  },
+  {
+    name: "an engine that waited once",
+    id: "",
+    lines: [
+      figures("11:19:37", 1, 0, 0.9),
+      loading("11:20:07", NO_BLOCK),
+      figures("11:20:17", 1, 0, 0.9, 12),
+    ],
+  },
+  {
+    name: "an engine that only says that it waits",
+    id: "engine-hangs",
+    lines: ["11:16:19", "11:17:19", "11:18:19"].map((at) => loading(at, NO_BLOCK)),
+    cause: "3 times it has waited a minute",
+    not: /do not kill it/,
+  },
+  {
+    name: "another program at the head's port",
+    id: "master-unreached",
+    lines: tries(2, "Ping failed, invalid value returned from server. Expected: 1, Got: 2"),
+    cause: "at 10.9.0.1, port 29501 (`--master-addr`): what answers there is no head of vLLM.",
+    change: "another `masterPort`",
+  },
+  {
+    name: "a head that doesn't run",
+    id: "master-unreached",
+    lines: [1, 2, 3].map(() => REFUSED_CONNECTION),
+    cause: "nothing listens there. It has tried 3 times.",
+    change: "Start the head (rank 0), too",
+  },
+  {
+    name: "a head that no way leads to",
+    id: "master-unreached",
+    lines: [
+      "[E socket.cpp:1011] [c10d] The client socket has timed out after 60000ms while trying to connect to (10.9.0.1, 29501).",
+    ],
+    cause: "no answer comes.",
+    change: "look at the cable",
+  },
+  { name: "a head that comes a moment later", id: "", lines: [REFUSED_CONNECTION] },
+  {
+    name: "a head that came",
+    id: "",
+    lines: [
+      ...tries(4, "The client socket has failed to connect to [10.9.0.1]:29501 (errno: 111)."),
+      loading("11:55:00", "rank 1 in world size 2 is assigned as DP rank 0, PP rank 0, TP rank 1"),
+    ],
+  },
+  {
+    name: "a step of a server on one machine",
+    id: "rank-stalled",
+    lines: [ARGS, STALLED],
+    cause: "a worker hangs, or it compiled",
+    not: /infiniband|other rank|the link/,
+  },
+  {
+    name: "a step of a server on two machines",
+    id: "rank-stalled",
+    lines: [ARGS.replace("'revision'", "'nnodes': 2, 'revision'"), STALLED],
+    cause: "the link is down",
+  },
+  {
+    name: "a bridge that finds no server, and goes on",
+    id: "bridge-upstream-down",
+    lines: [
+      "Traceback (most recent call last):",
+      `  File "${VENV}/aiohttp/connector.py", line 1, in f`,
+      "    raise client_error(req.connection_key, exc) from exc",
+      "aiohttp.client_exceptions.ClientConnectorError: Cannot connect to host localhost:8001",
+      "",
+      "During handling of the above exception, another exception occurred:",
+      "",
+      "Traceback (most recent call last):",
+      `  File "${VENV}/litellm/main.py", line 1, in f`,
+      "    raise exception_type(",
+      "litellm.exceptions.InternalServerError: litellm.InternalServerError: InternalServerError: Hosted_vllmException - Cannot connect to host localhost:8001 ssl:None [Connect call failed ('127.0.0.1', 8001)]",
+      access("/v1/chat/completions", "500 Internal Server Error"),
+    ],
+    cause: "in a container that is the container itself",
+    change: "host.docker.internal:8001/v1",
+  },
+];
+
 /** What starts end of, by what they were given, where it was raised and what the log's clock shows. */
 export const START_CASES: readonly PlaceCase[] = [
-  ...GIVEN,
-  ...NEWER,
-  ...VARIABLES,
-  ...OWN_CODE,
-  ...FILES,
-];
+  GIVEN,
+  NEWER,
+  VARIABLES,
+  OWN_CODE,
+  FILES,
+  RUNNING,
+].flat();
