@@ -48,8 +48,8 @@ type Use = (typeof KERNELS.uses)[number];
 
 /** What a compiler says itself of the kernel that it can't make. */
 const COMPILER_SAYS = startSign(
-  ["fatal", "error"],
-  /\b((?:ptxas|nvcc|cicc|nvlink|fatbinary|cudafe\+\+)\b[^:'"]{0,60}(?:fatal|error)[^:'"]{0,20}: (?!.*(?:emory|signal 9|Killed)).{3,200}|\S{1,200}\.(?:cu|cuh|cpp|h|hpp)\(\d+\): error: .{3,200})/,
+  ["fatal", "error", "No supported CUDA architectures", "Failed to run cutlass"],
+  /(No supported CUDA architectures found for major versions.{0,60}|Failed to run cutlass .{0,80} on sm\d+.{0,60})|\b((?:ptxas|nvcc|cicc|nvlink|fatbinary|cudafe\+\+)\b[^:'"]{0,60}(?:fatal|error)[^:'"]{0,20}: (?!.*(?:emory|signal 9|Killed)).{3,200}|\S{1,200}\.(?:cu|cuh|cpp|h|hpp)\(\d+\): error: .{3,200})/,
 );
 
 /** What is raised of files, the network or memory, wherever it is. */
@@ -137,7 +137,7 @@ export const kernels: readonly WeighingRule[] = [
       const use = raised && useOf(raised);
       const server = serverOf(picture, about);
       const { edits, words } = switchOff(maker, use, server, about);
-      const said = compiler?.groups[0] ?? raised?.said ?? "";
+      const said = compiler?.groups.find((group) => group !== "") ?? raised?.said ?? "";
       const release =
         "A newer release may have a kernel for it, and an older one may not have needed it: pin another one";
       return {

@@ -253,7 +253,9 @@ export const network: readonly (WeighingRule | Row)[] = [
       const declared = declaredAddresses(picture);
       const outside = declared.filter(({ address }) => !DOCKER_BRIDGE.test(address));
       const gone = outside.filter(({ address }) => addresses?.includes(address) === false);
-      const hit = seen(picture, NOT_OUR_ADDRESS, UNREACHABLE);
+      const found = seen(picture, NOT_OUR_ADDRESS, UNREACHABLE);
+      // NCCL speaks of another rank's address.
+      const hit = found?.line.includes(" NCCL ") ? undefined : found;
       const said = hit && firstGroup(hit);
       const address = gone[0]?.address ?? said;
       if (address === undefined) return undefined;

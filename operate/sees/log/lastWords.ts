@@ -85,6 +85,10 @@ export const LAST_WORDS: readonly LastWords[] = [
     said: ([, name = "a process", code]) => bySignal(name, code),
   },
   {
+    pattern: /\b(\w*Process) pid (\d+) died, exit code: (-\d+)/,
+    said: ([, name = "a process", pid = "", code]) => bySignal(`${name} (pid ${pid})`, code),
+  },
+  {
     pattern:
       /Process '?([\w-]+)'? .*?(?:exit(?:ed)?(?: with)? ?code[:= ]+|died with signal )(-\d+)/,
     said: ([, name = "a process", code]) => bySignal(name, code),
@@ -126,7 +130,7 @@ export const LAST_WORDS: readonly LastWords[] = [
     by: "docker",
   },
   { pattern: /^docker: (\S.*\S)/, said: all, by: "docker" },
-  { pattern: /\bOCI runtime (?:\w+ )?failed: (.*\S)/, said: all, by: "docker" },
+  { pattern: /\bOCI runtime (?!exec)(?:\w+ )?failed: (.*\S)/, said: all, by: "docker" },
   { pattern: /^(nvidia-container-cli: .*\S)/, said: all, by: "docker" },
 ];
 

@@ -210,8 +210,7 @@ export class OneStart {
     if (NO_CAUSE.test(line)) return;
     const isLogged = level !== "";
     // What it comes of was answered with it.
-    if (OF_A_REQUEST.test(line) && this.best.ends?.lineNumber === traceback.follows)
-      delete this.best.ends;
+    if (OF_A_REQUEST.test(line)) this.forget(traceback.follows);
     const isSurvived = SURVIVES.test(introduction) || OF_A_REQUEST.test(line);
     const ends = isLogged ? ENDS.test(introduction) : !isSurvived;
     const inner = WORKER_FAILED.exec(line)?.[1];
@@ -223,6 +222,12 @@ export class OneStart {
     const weight = points ? "points" : ends ? "ends" : "logged";
     if (weight === "logged" && this.serves()) this.requests.raise(told, traceback, process);
     this.offer(weight, { lineNumber, process, isLogged, told }, traceback.follows);
+  }
+
+  /** What was raised in this line ended nothing. */
+  private forget(lineNumber: number | undefined): void {
+    for (const weight of ["ends", "points"] as const)
+      if (this.best[weight]?.lineNumber === lineNumber) delete this.best[weight];
   }
 
   /** Last words that need no traceback, and what may introduce one. */

@@ -83,8 +83,9 @@ export const SAID: readonly MatrixCase[] = [
     cause: "refuses the value of --structured-outputs-config: disable_any_whitespace is",
     change: "or in `extraArgs`",
   }),
-  said("docker-socket-forbidden", "docker.sock", "can't be started: permission denied", {
-    change: "Look at line 1",
+  known("docker-denied", "docker-socket-forbidden", "docker.sock", {
+    cause: "This user may not use Docker",
+    change: "join that group",
   }),
   known("gguf-as-model", "gguf-as-model", "Q4_K_M.gguf", { change: "with Ollama" }),
   known("weights-not-found", "weights-of-other-files", "Qwen3-8B-sql", { change: "loadFormat" }),

@@ -556,6 +556,229 @@ const RUNNING: readonly PlaceCase[] = [
   },
 ];
 
+const DAEMON = "docker: Error response from daemon: ";
+const ollama = (text: string) => `time=2026-06-27T14:42:08.637Z level=ERROR ${text}`;
+const cannot = (host: string) =>
+  `Connection error: Cannot connect to host ${host} ssl:default [Connect call failed]`;
+
+/** What Docker, NCCL, clients and Ollama say by themselves. */
+const OTHERS: readonly PlaceCase[] = [
+  {
+    name: "two containers of one name",
+    id: "container-name-taken",
+    lines: [
+      `${DAEMON}Conflict. The container name "/brain" is already in use by container "63675f28a3e6". You have to remove (or rename) that container to be able to reuse that name.`,
+    ],
+    cause: "A container called brain exists already.",
+    not: /docker logs/,
+  },
+  {
+    name: "an image without vLLM",
+    id: "no-vllm-inside",
+    lines: [
+      `${DAEMON}failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "vllm": executable file not found in $PATH: unknown.`,
+    ],
+    not: /docker logs/,
+  },
+  {
+    name: "a container without a GPU that is asked for one",
+    id: "program-not-inside",
+    lines: [
+      'OCI runtime exec failed: exec failed: unable to start container process: exec: "nvidia-smi": executable file not found in $PATH: unknown',
+    ],
+    cause: "it was started without a GPU",
+    change: "`--gpus all`",
+    not: /can't be started/,
+  },
+  {
+    name: "a container without the program that is asked for",
+    id: "program-not-inside",
+    lines: [
+      'OCI runtime exec failed: exec failed: unable to start container process: exec: "htop": executable file not found in $PATH: unknown',
+    ],
+    cause: "has no program htop",
+    not: /GPU/,
+  },
+  {
+    name: "a Docker without CDI",
+    id: "gpu-cdi-missing",
+    lines: [`${DAEMON}could not select device driver "cdi" with capabilities: []`],
+    change: "write `--gpus all`",
+  },
+  {
+    name: "a toolkit without its list",
+    id: "gpu-cdi-missing",
+    lines: [`${DAEMON}failed to discover GPU vendor from CDI: no known GPU vendor found`],
+    cause: "Docker finds no list of GPUs (CDI)",
+    change: "make the list",
+  },
+  {
+    name: "a machine without RDMA",
+    id: "host-device-missing",
+    lines: [
+      `${DAEMON}error gathering device information while adding custom device "/dev/infiniband": no such file or directory`,
+    ],
+    cause: "RDMA isn't loaded",
+    change: "without `nodes` the plan gives no container that device",
+  },
+  {
+    name: "a network that isn't there",
+    id: "docker-network-missing",
+    lines: [`${DAEMON}network agents not found`],
+    cause: "no network called agents",
+  },
+  {
+    name: "a registry without its address",
+    id: "registry-unreachable",
+    lines: [
+      `${DAEMON}Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io on 10.0.0.1:53: no such host`,
+    ],
+    cause: "finds no address of registry-1.docker.io",
+  },
+  {
+    name: "a registry behind a wall",
+    id: "registry-unreachable",
+    lines: [
+      `${DAEMON}Get "https://nvcr.io/v2/": net/http: request canceled while waiting for connection (Client.Timeout exceeded while awaiting headers)`,
+    ],
+    cause: "doesn't reach nvcr.io (Client.Timeout)",
+  },
+  {
+    name: "too many pulls",
+    id: "registry-limit",
+    lines: [`${DAEMON}toomanyrequests: You have reached your unauthenticated pull rate limit.`],
+    change: "log in to Docker Hub",
+    not: /can't be started/,
+  },
+  {
+    name: "a full disk, in Go's words",
+    id: "no-space",
+    lines: ["failed to register layer: write /usr/lib/libx.so: no space left on device"],
+    change: "free some space",
+  },
+  {
+    name: "NCCL's shared memory",
+    id: "no-space",
+    lines: [
+      "host:36:44 [0] misc/shmutils.cc:129 NCCL WARN Error while creating shared memory segment /dev/shm/nccl-Ewj (size 33030528), error: No space left on device (28)",
+    ],
+    cause: "Shared memory (/dev/shm)",
+    not: /free some space/,
+  },
+  {
+    name: "an interface that the machine doesn't have",
+    id: "nccl-interface",
+    lines: [
+      "ncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)",
+    ],
+    change: "environment.NCCL_SOCKET_IFNAME: remove it",
+  },
+  {
+    name: "another rank's address",
+    id: "nccl-unreachable",
+    lines: [
+      "node5:236:1022 [2] NCCL WARN socketPollConnect: Connect to 10.0.0.4<56849> returned 113(No route to host) errno 115(Operation now in progress)",
+    ],
+  },
+  {
+    name: "NCCL without a kernel for the GPU",
+    id: "no-kernel-image",
+    lines: ["n75:23:29 [0] enqueue.cc:58 NCCL WARN Cuda failure 'named symbol not found'"],
+  },
+  {
+    name: "ranks that waited for each other",
+    id: "collective-timeout",
+    lines: [
+      "ERROR 07-01 13:54:43 multiproc_worker_utils.py:120] Worker VllmWorkerProcess pid 1159 died, exit code: -6",
+      "[rank0]:[E ProcessGroupNCCL.cpp:563] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2, OpType=ALLREDUCE, NumelIn=1, Timeout(ms)=600000) ran for 600059 milliseconds before timing out.",
+    ],
+    cause: "waited 600 s for each other in one step (ALLREDUCE)",
+    not: /docker logs/,
+  },
+  {
+    name: "kernels of another GPU",
+    id: "kernel-unfit",
+    lines: ["RuntimeError: No supported CUDA architectures found for major versions [10]."],
+    cause: "for major versions [10].",
+  },
+  {
+    name: "an API without its /v1, in Go's words",
+    id: "client-path-missing",
+    lines: ['Error: POST "http://localhost:11434/chat/completions": 404 Not Found'],
+    change: "lacks the /v1, since it asked for /chat/completions",
+  },
+  {
+    name: "a name that Linux gives no container",
+    id: "client-host-unknown",
+    lines: [
+      "Cannot connect to host host.docker.internal:11434 ssl:default [Name or service not known]",
+    ],
+    change: "`--add-host=host.docker.internal:host-gateway`",
+    not: /a first start takes minutes/,
+  },
+  {
+    name: "a container that asks itself",
+    id: "client-not-reached",
+    lines: [cannot("localhost:11434")],
+    cause: "where that address is the container itself",
+    not: /From another computer/,
+  },
+  {
+    name: "a container that asks a machine's loopback",
+    id: "client-not-reached",
+    lines: [cannot("host.docker.internal:11434")],
+    cause: "listens on the machine's loopback alone",
+    change: "`simpleServer.listen: 172.17.0.1`",
+  },
+  {
+    name: "opencode's words",
+    id: "client-not-reached",
+    lines: [
+      'ERROR service=session.processor error=Unable to connect stack="AI_APICallError: Unable to connect"',
+    ],
+    cause: "Nothing answers the client at its address",
+  },
+  {
+    name: "a proxy between them",
+    id: "client-proxy-between",
+    lines: [
+      "litellm.APIConnectionError: OllamaException - Server error '502 Bad Gateway' for url 'http://localhost:11434/api/generate'",
+    ],
+    cause: "answers the client 502 in place of http://localhost:11434",
+    change: "NO_PROXY",
+  },
+  {
+    name: "a killed runner",
+    id: "ollama-runner-killed",
+    lines: [ollama('source=server.go:415 msg="llama runner terminated" error="signal: killed"')],
+    cause: "the kernel for lack of memory, or somebody",
+    not: /docker logs/,
+  },
+  {
+    name: "a runner that went while it answered",
+    id: "ollama-load-failed",
+    lines: [
+      `Ollama Error - {'error': 'POST predict: Post "http://127.0.0.1:41401/completion": EOF'}`,
+    ],
+    cause: "or its runner ended",
+  },
+  {
+    name: "a cache that is too small",
+    id: "cache-too-small",
+    lines: [
+      "WARNING 08-20 10:23:40 scheduler.py:1141] Sequence group 221 is preempted by PreemptionMode.RECOMPUTE mode because there is not enough KV cache space. total_num_cumulative_preemption=101",
+    ],
+    cause: "101 times so far",
+  },
+  {
+    name: "a cache that was too small once",
+    id: "",
+    lines: [
+      "WARNING 08-20 10:23:40 scheduler.py:1141] Sequence group 1 is preempted by PreemptionMode.RECOMPUTE mode because there is not enough KV cache space. total_num_cumulative_preemption=1",
+    ],
+  },
+];
+
 /** What starts end of, by what they were given, where it was raised and what the log's clock shows. */
 export const START_CASES: readonly PlaceCase[] = [
   GIVEN,
@@ -564,4 +787,5 @@ export const START_CASES: readonly PlaceCase[] = [
   OWN_CODE,
   FILES,
   RUNNING,
+  OTHERS,
 ].flat();
