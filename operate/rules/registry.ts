@@ -40,6 +40,7 @@ import { ollama } from "./subjects/ollama";
 import { onDemandRules } from "./subjects/onDemand";
 import { parsers } from "./subjects/parsers";
 import { plugins } from "./subjects/plugins";
+import { argumentsOf } from "./subjects/pointed";
 import { ranks } from "./subjects/ranks";
 import { requestRules } from "./subjects/requests";
 import { room } from "./subjects/room";
@@ -301,6 +302,7 @@ function namesOf({ hit, server: { key, container, settings }, picture }: Told) {
     machine: stack?.settings,
     seeTheLink: SEE_THE_LINK,
     notOurFile: NOT_OUR_FILE,
+    template: argumentsOf(hit.log).find(({ names }) => names.includes("--chat-template"))?.value,
     current,
     pinNewer: pinNewer(current),
   };

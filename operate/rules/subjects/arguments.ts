@@ -35,6 +35,8 @@ const REFUSED_VALUE = startSign(
   /error: argument (--[\w-]+)\S*: (invalid |Value |expected )(?:choice: '([\w.-]{1,60})'|(.{0,2000}) cannot be converted to <function loads\b)?/,
 );
 
+/** Quotes as web pages and editors make them. */
+const TYPOGRAPHIC = /[\u2018\u2019\u201c-\u201f\u00ab\u00bb]/g;
 /** Numbers of things by their names, as options took them before they took JSON. */
 const PAIRS = /^\w+=\d+(?:,\w+=\d+)*$/;
 /** Characters of a value that a cause and an example show. */
@@ -145,7 +147,7 @@ function notJson(flag: string, text: string, key: string): Words {
       ? `In the stack file it is two items of \`extraArgs\` of inferenceServers.${key}, the JSON in single quotes.`
       : `In the stack file it is the setting \`${setting}\` of inferenceServers.${key}, in YAML${meant === undefined || Array.isArray(meant) ? "" : `: \`${settingFor(setting, meant)}\``}.`;
   return {
-    cause: `The value of ${flag} isn't JSON${isShown ? `: \`${text}\`` : ""}.`,
+    cause: `The value of ${flag} isn't JSON${isShown ? `: \`${text}\`` : ""}${text.search(TYPOGRAPHIC) < 0 ? "" : ", since its quotes are typographic ones, as web pages make them"}.`,
     advice: `Write ${quoted}: keys and texts in double quotes, the whole in single ones, or a shell takes the double ones away. ${inFile}`,
   };
 }
@@ -159,7 +161,10 @@ function meantBy(text: string): object | undefined {
         return [name, Number(value)];
       }),
     );
-  const read = /^\s*[[{]/.test(text) ? orInputFault(() => parseYaml("", text).value) : undefined;
+  const straight = text.replace(TYPOGRAPHIC, (quote) => (/[\u2018\u2019]/.test(quote) ? "'" : '"'));
+  const read = /^\s*[[{]/.test(text)
+    ? orInputFault(() => parseYaml("", straight).value)
+    : undefined;
   return typeof read === "object" && read !== null && !(read instanceof Error) ? read : undefined;
 }
 

@@ -48,6 +48,8 @@ const CACHE_OFF = sign("'enable_prefix_caching': False");
  */
 const ENOUGH_RATES = { withCalls: 3, alone: 15 };
 const ENOUGH_CALLS = 5;
+/** Calls in the time of one rate that leave its prompts long: many short ones make the same rate. */
+const FEW_CALLS = 4;
 const NEAR_ZERO_PERCENT = 1;
 
 /** Where the messages-style client goes through the bridge, and the bridge translates. */
@@ -87,7 +89,7 @@ function coldRate(picture: Picture) {
   const enough =
     calls === undefined
       ? rates >= ENOUGH_RATES.alone
-      : calls >= ENOUGH_CALLS && rates >= ENOUGH_RATES.withCalls;
+      : calls >= ENOUGH_CALLS && rates >= ENOUGH_RATES.withCalls && calls <= FEW_CALLS * rates;
   return enough ? hit : undefined;
 }
 

@@ -3,9 +3,15 @@ import { clause } from "../../../faults/quoting";
 import { startedAgain } from "../../../machines/docker/containers";
 import type { LastWord, LogReading } from "../../sees/log/scanLog";
 import { ANSWERED, READY, startSign } from "../../sees/log/sign";
-import { isHealthy, type Picture, type Sighting, serverOf, stateOf } from "../picture";
+import { isHealthy, type Picture, type Server, type Sighting, serverOf, stateOf } from "../picture";
 import { APPLY, type Explanation, explaining, type Held, type WeighingRule } from "../rule";
-import { argumentsIn, linesOfStack, ofMissingPath, type WordsOfError } from "./pointed";
+import {
+  argumentsIn,
+  argumentsOf,
+  linesOfStack,
+  ofMissingPath,
+  type WordsOfError,
+} from "./pointed";
 
 /** Characters of a message that are shown as the cause, and of one that is added to it. */
 const SHOWN = 400;
@@ -81,15 +87,20 @@ function explained(picture: Picture, log: LogReading, raised: LastWord): Explana
   const sentences = said.split(/(?<=[.!?])(?<!(?:^| )\d+\.) (?=["'`]?[A-Z])/);
   const advised = sentences.slice(1).filter((each) => ADVISES.test(each));
   const told = sentences.filter((each) => !advised.includes(each)).join(" ");
-  const words = wordsOf({ ...raised, said, first, at, files, ...(argument && { argument }) }, told);
+  const words = wordsOf(
+    { ...raised, said, first, at, files, ...(argument && { argument }) },
+    told,
+    log,
+  );
   const inFile = picture.stack === undefined ? [] : linesOfStack(words, server, picture.stack);
   const missing = ofMissingPath(told, server, picture.stack);
   const warned = /NCCL/.test(said) ? log.hits.get(NCCL_WARNS)?.groups[0] : undefined;
+  const given = startedWith(log, words);
   const advice = [
     warned === undefined ? "" : `NCCL itself said: ${cut(warned, SHOWN_MORE)}.`,
     missing ?? (advised.length === 0 ? "" : `It says: ${cut(advised.join(" "), SHOWN)}`),
     picture.stack === undefined || inFile.length === 0
-      ? startedWith(log, words)
+      ? given
       : `In ${basename(picture.stack.file)}: ${inFile.join("; ")}.`,
   ].filter((each) => each !== "");
   // A name without words says nothing; the code that raised it does.
@@ -102,26 +113,46 @@ function explained(picture: Picture, log: LogReading, raised: LastWord): Explana
       ...(at !== "" && said.length < SAYS_LITTLE ? [`raised in ${at}`] : []),
     ].join(" | "),
     advice: advice.length > 0 ? advice.join(" ") : placeToLook(raised),
-    command: inFile.length > 0 ? APPLY : `docker logs --tail 200 ${server.container} 2>&1 | less`,
+    command: nextOf(raised, server, { inFile: inFile.length > 0, isGiven: given !== "" }),
   };
+}
+
+/** What to run next, by where the value stands that is to be corrected. */
+function nextOf(
+  { by }: LastWord,
+  { container }: Server,
+  { inFile, isGiven }: { readonly inFile: boolean; readonly isGiven: boolean },
+): string {
+  if (inFile) return APPLY;
+  // Docker kept no log of what it didn't start.
+  if (by === "docker") return "docker ps --all";
+  return isGiven ? "serving fit command.sh" : `docker logs --tail 200 ${container} 2>&1 | less`;
 }
 
 /** What may name an argument or a line of the stack file. */
 function wordsOf(
   { said, first, at = "", argument, files = [], by }: LastWord,
   told: string,
+  log: LogReading,
 ): WordsOfError {
   // Docker names an option where it took that for the program.
   if (by === "docker") return { text: told.replace(/--[\w-]+/g, "") };
   // What else would be valid names no setting that is wrong.
   const text = [told.replace(CHOICES, ""), first].join("\n");
   // An address that can't be bound to is that of `--host`, whose name no frame has.
-  const isBound = /\bsock\.bind\(/.test(at);
+  const isBound = /\b(?:sock|listener|socket)\.bind\(/.test(at);
   const isPort = isBound && /Errno 13\b/.test(said);
-  const option = isPort ? "--port" : (argument ?? (isBound ? "--host" : undefined));
+  const option = isPort ? "--port" : (argument ?? (isBound ? addressOption(log) : undefined));
   const short = said.length < SAYS_LITTLE ? option : undefined;
   return { text, at, option: short, files: files.slice(-LAST_FRAMES) };
 }
+
+/** The option that gives an address to listen on. */
+const addressOption = (log: LogReading): string => {
+  const names = argumentsOf(log).flatMap((each) => each.names);
+  const isAddress = (name: string) => /^--[\w-]*(?:addr|address)$/.test(name);
+  return names.includes("--host") ? "--host" : (names.find(isAddress) ?? "--host");
+};
 
 /** A library's sentence for anything that goes wrong, which comes of something else that is said. */
 const isGeneric = ({ said, first }: LastWord): boolean =>
@@ -153,13 +184,15 @@ function startedWith(log: LogReading, words: WordsOfError): string {
 /** A file outside of the folder that packages are in. */
 const OWN_CODE = /^\/(?!\S*(?:site|dist)-packages\/)\S+\.py:\d+/;
 
-function placeToLook({ process, lineNumber, at }: LastWord): string {
+function placeToLook({ process, lineNumber, at, by }: LastWord): string {
+  if (by === "docker")
+    return "Docker itself says it: correct the command or the compose file that the container was to be started with.";
   const own = OWN_CODE.exec(at ?? "")?.[0];
   if (own !== undefined)
     return `It was raised in ${own}, which is no part of vLLM: correct that code, or take out what loads it.`;
-  const by = process === "" ? "" : ` of ${process}`;
+  const whose = process === "" ? "" : ` of ${process}`;
   const raisedAt = at === undefined ? "" : `; it was raised in ${at}`;
-  return `Look at line ${lineNumber}${by} and at what comes before it in the log${raisedAt}.`;
+  return `Look at line ${lineNumber}${whose} and at what comes before it in the log${raisedAt}.`;
 }
 
 function cut(text: string, most: number): string {

@@ -1,5 +1,5 @@
 import type { LogReading } from "../../sees/log/scanLog";
-import { startSign } from "../../sees/log/sign";
+import { STARTED_MODEL, STARTED_WITH, startSign } from "../../sees/log/sign";
 import { seen } from "../picture";
 import { APPLY, type Row, type Told } from "../rule";
 import { argumentsOf } from "./pointed";
@@ -68,6 +68,12 @@ const PROXY_TEXTS = [
   "The server is told to use a SOCKS proxy, and its Python lacks the package for that (`socksio`, PySocks)",
   "The address of the proxy that the server is told to use is none",
 ];
+
+/** The model that vLLM says it loads. */
+function defaultOf({ hits }: LogReading): string {
+  const name = hits.get(STARTED_MODEL)?.groups.find((group) => group !== "");
+  return name === undefined ? "" : ` (${name})`;
+}
 
 /** The hub that models are fetched from. */
 export const hub: readonly Row[] = [
@@ -145,6 +151,14 @@ export const hub: readonly Row[] = [
     say({ hit: { log }, server, picture }) {
       const others = furtherModels(log);
       const thrown = seen(picture, THROWN)?.groups[0];
+      const given = log.hits.get(STARTED_WITH)?.groups[0];
+      if (given !== undefined && !/'model(?:_tag)?': /.test(given))
+        return {
+          cause: `No model was named, so vLLM takes its default${defaultOf(log)}, which isn't in the cache, and the hub can't be reached to fetch it.`,
+          advice:
+            "Name the model: `vllm serve MODEL`, first of all words. In a script a line that goes on ends with a backslash and nothing after it.",
+          command: "serving fit command.sh",
+        };
       const further =
         others.length === 0 ? "" : ` Besides its model it was started with ${others.join(", ")}.`;
       return {

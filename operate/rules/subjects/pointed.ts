@@ -177,7 +177,7 @@ const placeOf = ({ names, value }: Given, { text, option }: WordsOfError): numbe
   );
 
 /** A message about a file that it doesn't name. */
-const OF_A_FILE = /No such file|Permission denied|Is a directory|\[Errno/;
+const OF_A_FILE = /No such file|Permission denied|Is a directory|\[Errno|\[SSL\b/;
 
 /** The code that raised it hands on what the option gives. */
 function isInCode({ names, value }: Given, { text, at = "" }: WordsOfError): boolean {

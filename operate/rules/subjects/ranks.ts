@@ -40,6 +40,12 @@ const NO_MASTER = startSign(
 /** The ranks of a group have found each other. */
 const MET = sign("is assigned as DP rank");
 
+/** One of several ranks is about to look for the head. */
+const GOES_TO_HEAD = sign(
+  "distributed_init_method=tcp://",
+  /world_size=(?!1 )\d+ rank=(\d+) .*distributed_init_method=tcp:\/\/\[?([\w.:-]+?)\]?:(\d+)\b/,
+);
+
 /** Tries after which a head that is started a little later would have been there. */
 const TRIES = 3;
 
@@ -137,6 +143,19 @@ export const ranks: readonly Row[] = [
       (hit.log.hits.get(MET)?.lineNumber ?? 0) > hit.lineNumber ||
       (hit.count < TRIES && !/timed out|Ping failed/.test(hit.line)),
     say: unreached,
+  },
+  {
+    id: "master-unreached",
+    when: GOES_TO_HEAD,
+    // Every rank says it: it means something only where a log that somebody gave ends with it.
+    unless: ({ hit: { lineNumber, log } }) => log.kind !== "file" || lineNumber < log.lines,
+    say: ({ hit: { groups } }) => ({
+      cause: `The log ends where rank ${groups[0]} looks for the others, at ${groups[1]}, port ${groups[2]}: it waits there until the head (rank 0) and all ranks have come.`,
+      advice:
+        "Nothing is wrong yet: start the others, too. If they run, compare the head's address and `masterPort` on all of them, and let all TCP through between their link addresses.",
+      command: `ping -c 2 ${groups[1]}; ${SEE_THE_LINK}`,
+      harmless: true,
+    }),
   },
   {
     id: "rank-stalled",

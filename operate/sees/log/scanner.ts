@@ -169,9 +169,11 @@ export class Scanner {
   }
 }
 
-/** A prompt may say anything; and `serving verify` asks for one refusal itself. */
+/** A prompt and an answer may say anything; and `serving verify` asks for one refusal itself. */
 const isSaidByOthers = (line: string): boolean =>
-  (line.includes("Received request ") && line.includes("prompt")) || line.includes(UNKNOWN_TIER);
+  (line.includes("Received request ") && line.includes("prompt")) ||
+  (line.includes("request_logger.py:") && line.includes("Generated ")) ||
+  line.includes(UNKNOWN_TIER);
 
 /** What ended a server that had served. */
 function crashOf(start: OneStart, broken: readonly (readonly [Sign, Match])[]): Past {

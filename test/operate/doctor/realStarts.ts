@@ -85,8 +85,9 @@ export const REAL_STARTS: Readonly<Record<string, RealStart>> = {
     edits: [[`${B}.moeBackend`, undefined]],
   },
   "quantization-absent": {
-    id: "engine-said",
+    id: "quantization-differs",
     evidence: "Value error, Cannot find the config file for gptq_marlin",
+    change: "Take `--quantization` out",
   },
   "draft-impossible": {
     id: "draft-unusable",

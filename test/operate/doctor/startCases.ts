@@ -779,6 +779,149 @@ const OTHERS: readonly PlaceCase[] = [
   },
 ];
 
+const request = (text: string) =>
+  `(APIServer pid=1) INFO 11-30 12:34:41 [request_logger.py:98] ${text}`;
+const rates = (times: number, calls: number) => [
+  ARGS,
+  UP,
+  ...Array.from(
+    { length: times },
+    (_, at) =>
+      `(APIServer pid=1) INFO 11-30 12:0${at}:15 [loggers.py:271] Engine 000: Avg prompt throughput: 212.4 tokens/s, Avg generation throughput: 179.2 tokens/s, Running: 8 reqs, Waiting: 4 reqs, GPU KV cache usage: 0.1%, Prefix cache hit rate: 0.0%`,
+  ),
+  ...refusedTimes(calls, "/v1/chat/completions", "200 OK"),
+];
+
+/** What looks like trouble or like another one. */
+const NO_TROUBLE: readonly PlaceCase[] = [
+  {
+    name: "an answer about errors",
+    id: "",
+    lines: [
+      ARGS,
+      UP,
+      request(
+        "Generated response chatcmpl-1: output: 'It is torch.OutOfMemoryError: CUDA out of memory.'",
+      ),
+    ],
+  },
+  { name: "many short prompts at once", id: "", lines: rates(4, 40) },
+  {
+    name: "few long prompts without a common beginning",
+    id: "prefix-cache-cold",
+    lines: rates(4, 8),
+  },
+  {
+    name: "a start that was stopped",
+    id: "",
+    lines: [
+      ARGS,
+      "(EngineCore pid=2) Traceback (most recent call last):",
+      `(EngineCore pid=2)   File "${VENV}/vllm/entrypoints/launchers/api_server/entry.py", line 171, in _interrupt_init`,
+      '(EngineCore pid=2)     raise KeyboardInterrupt("terminated")',
+      "(EngineCore pid=2) KeyboardInterrupt: terminated",
+    ],
+  },
+  {
+    name: "a rank that looks for the others",
+    id: "",
+    lines: [
+      "(Worker pid=9) INFO 11-30 12:14:07 [parallel_state.py:1827] world_size=2 rank=1 local_rank=0 distributed_init_method=tcp://10.9.0.1:29509 backend=gloo",
+    ],
+  },
+  {
+    name: "a full disk below a compiler",
+    id: "no-space",
+    lines: raised(
+      "torch._inductor.exc.InductorError: CppCompileError: C++ compile error\nfatal error: error writing to /tmp/x.s: No space left on device",
+      ["torch/_inductor/codecache.py"],
+    ),
+    not: /enforce-eager|another one/,
+  },
+  {
+    name: "JSON in typographic quotes",
+    id: "argument-refused",
+    lines: [
+      "vllm: error: argument --hf-overrides: Value {\u201cvocab_size\u201d: 65536} cannot be converted to <function loads at 0x7fbe66d7ca40>.",
+    ],
+    cause: "since its quotes are typographic ones",
+    change: `'{"vocab_size":65536}'`,
+  },
+  {
+    name: "a plug-in whose package isn't installed",
+    id: "parser-plugin",
+    lines: plugin(
+      '  File "/plugins/acme.py", line 1, in <module>',
+      "    import json_repair",
+      "ModuleNotFoundError: No module named 'json_repair'",
+    ),
+    change: "that package in line 1 isn't installed",
+    not: /Update the plugin/,
+  },
+  {
+    name: "a class that an argument names",
+    id: "module-named",
+    lines: [
+      named("scheduler_cls", "vllm.v1.core.sched.scheduler.FairScheduler"),
+      ...raised(
+        "AttributeError: module 'vllm.v1.core.sched.scheduler' has no attribute 'FairScheduler'",
+        ["vllm/config/scheduler.py"],
+      ).slice(1),
+    ],
+    cause: "vLLM finds no FairScheduler in vllm.v1.core.sched.scheduler, which `--scheduler-cls",
+    not: /fresh environment/,
+  },
+  {
+    name: "a template that was given",
+    id: "chat-template-broken",
+    lines: [
+      ARGS.replace("'revision'", "'chat_template': '/templates/acme.jinja', 'revision'"),
+      "jinja2.exceptions.TemplateSyntaxError: Unexpected end of template.",
+    ],
+    change: "Correct /templates/acme.jinja",
+    not: /the model's own chat_template.jinja/,
+  },
+  {
+    name: "a certificate that is cut off",
+    id: "engine-said",
+    lines: [
+      ARGS.replace("'revision'", "'ssl_certfile': '/tls/cut.pem', 'revision'"),
+      ...raised("ssl.SSLError: [SSL] PEM lib (_ssl.c:3905)", ["uvicorn/config.py"], {
+        code: "ctx.load_cert_chain(certfile, keyfile, get_password)",
+      }).slice(1),
+    ],
+    change: "`--ssl-certfile /tls/cut.pem`",
+  },
+  {
+    name: "an address of another machine",
+    id: "engine-said",
+    lines: [
+      ARGS.replace("'revision'", "'data_parallel_address': '192.0.2.7', 'revision'"),
+      ...raised(
+        "OSError: [Errno 99] Cannot assign requested address",
+        ["vllm/utils/network_utils.py"],
+        {
+          code: "listener.bind(bind_address)",
+        },
+      ).slice(1),
+    ],
+    change: "`--data-parallel-address 192.0.2.7`",
+  },
+  {
+    name: "no model at all",
+    id: "model-not-in-cache",
+    lines: [
+      "(APIServer pid=1) INFO 09-05 10:19:15 [a.py:1] non-default args: {'enforce_eager': True}",
+      ...raised(
+        "huggingface_hub.errors.LocalEntryNotFoundError: Cannot find an appropriate cached snapshot folder",
+        ["huggingface_hub/_snapshot_download.py"],
+      ).slice(1),
+    ],
+    cause: "No model was named, so vLLM takes its default",
+    change: "`vllm serve MODEL`",
+  },
+];
+
 /** What starts end of, by what they were given, where it was raised and what the log's clock shows. */
 export const START_CASES: readonly PlaceCase[] = [
   GIVEN,
@@ -788,4 +931,5 @@ export const START_CASES: readonly PlaceCase[] = [
   FILES,
   RUNNING,
   OTHERS,
+  NO_TROUBLE,
 ].flat();

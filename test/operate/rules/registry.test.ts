@@ -18,6 +18,7 @@ const OTHERS = [
   "drafts",
   "seeTheLink",
   "notOurFile",
+  "template",
   "current",
   "pinNewer",
 ];
