@@ -3,6 +3,8 @@ export interface PlaceCase {
   readonly name: string;
   /** The only diagnosis; "" where none may be. */
   readonly id: string;
+  /** The only note, where there is no diagnosis. */
+  readonly note?: string;
   readonly lines: readonly string[];
   readonly cause?: string;
   /** In the change or the note. */

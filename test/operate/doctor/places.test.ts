@@ -10,8 +10,10 @@ it.each(
   [...PLACE_CASES, ...START_CASES].map(
     (each) => [`${each.id || "nothing"}: ${each.name}`, each] as const,
   ),
-)("%s", async (_name, { id, lines, cause = "", change = "", not }) => {
-  const troubles = (await ofLines(...lines)).filter(({ severity }) => severity === "trouble");
+)("%s", async (_name, { id, note, lines, cause = "", change = "", not }) => {
+  const all = await ofLines(...lines);
+  const troubles = all.filter(({ severity }) => severity === "trouble");
+  if (note !== undefined) expect(all.map((each) => each.id)).toEqual([note]);
   expect(troubles.map((each) => each.id)).toEqual(id === "" ? [] : [id]);
   const [report] = troubles;
   if (report === undefined) return;

@@ -107,7 +107,7 @@ export const SAID: readonly MatrixCase[] = [
     change: "Look at line",
   }),
   said("oci-error", "OCI runtime", "can't be started: failed to create task", {
-    change: "Look at line 1",
+    change: "Docker itself says it",
   }),
   said("attention-backend", "Valid options are", "ended: Unknown attention backend: 'FLASHINFR'", {
     text: withServer(["environment", { MY_BACKEND: "FLASHINFR" }]),

@@ -814,6 +814,7 @@ const NO_TROUBLE: readonly PlaceCase[] = [
   {
     name: "a start that was stopped",
     id: "",
+    note: "stopped-while-starting",
     lines: [
       ARGS,
       "(EngineCore pid=2) Traceback (most recent call last):",
@@ -825,6 +826,7 @@ const NO_TROUBLE: readonly PlaceCase[] = [
   {
     name: "a rank that looks for the others",
     id: "",
+    note: "master-unreached",
     lines: [
       "(Worker pid=9) INFO 11-30 12:14:07 [parallel_state.py:1827] world_size=2 rank=1 local_rank=0 distributed_init_method=tcp://10.9.0.1:29509 backend=gloo",
     ],
