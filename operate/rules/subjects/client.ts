@@ -177,7 +177,7 @@ export const client: readonly (WeighingRule | Row)[] = [
       const path = ["clients", MESSAGES_CLIENT.key, "environment", MESSAGES_CLIENT.baseUrlVariable];
       return {
         cause: doubled
-          ? "A client's base URL ends in /v1, and the client adds /v1 itself: a messages-style client takes the bare origin."
+          ? `A client's base URL ends in /v1, and the client adds /v1 itself: ${hit.groups[0]?.endsWith("messages") ? "a messages-style client takes the bare origin" : "take it away there"}.`
           : "A client's base URL lacks the /v1 that this kind of client does not add.",
         ...(doubled && setting(picture, ...path) !== undefined
           ? { edits: [machineEdit(picture, path, undefined)] }

@@ -82,7 +82,7 @@ function failing(_picture: Picture, log: LogReading): Explanation | undefined {
   const most = failed.find(
     (each) => each.count >= FAILED_AGAIN && !KNOWN_ELSEWHERE.test(saidOf(each)),
   );
-  if (most === undefined) return undefined;
+  if (most === undefined) return failingUnsaid(log);
   const { said, at, files = [] } = most.why;
   const by = RAISED_BY.find(({ below }) => files.some((file) => below.test(file)));
   const place = at?.split(": ", 1)[0];
@@ -94,6 +94,23 @@ function failing(_picture: Picture, log: LogReading): Explanation | undefined {
       by?.advice ??
       `The server goes on, so it is these requests${place === undefined ? "" : `, or the code in ${place}`}: look at what the client sends, or pin another release.`,
     command: PIN,
+  };
+}
+
+/** Requests that fail again and again, where the log doesn't say of what. */
+function failingUnsaid(log: LogReading): Explanation | undefined {
+  const most = log.requests?.refused.find(
+    ({ status, why, count, answered }) =>
+      status >= 500 && why === undefined && count >= AGAIN_AND_AGAIN && answered === 0,
+  );
+  if (most === undefined) return undefined;
+  return {
+    cause: `Requests fail again and again (${most.count} times, ${most.method} ${most.path} with ${most.status}), and the log doesn't say why.`,
+    evidence: most.line,
+    target: log.container,
+    advice:
+      "Give doctor the whole log: what is raised stands before the first of them. The client's own answer may say it, and so does vLLM with `--log-error-stack` in `extraArgs`.",
+    command: "serving verify --only chat",
   };
 }
 
@@ -150,6 +167,7 @@ const REFUSALS: readonly {
     }),
   },
   {
+    atLeast: ADDRESS_AGAIN,
     // One that is answered by another name only tries.
     is: (refused) =>
       refused.status === 404 && refused.answered === 0 && /does not exist/.test(saidOf(refused)),

@@ -37,7 +37,7 @@ export const CLIENTS: readonly MatrixCase[] = [
   client("unknown-model", "client-unknown-model", {
     cause: "the model gpt-5.5,",
     change: "ollama list",
-    command: "ollama list; ollama pull gpt-5.5",
+    command: "ollama list",
   }),
   client("unknown-model-claude", "client-unknown-model", { change: "ends in /v1" }),
   client("unknown-model-vllm", "client-unknown-model", {

@@ -440,6 +440,25 @@ const RUNNING: readonly PlaceCase[] = [
     change: "ends in /v1",
   },
   {
+    name: "every chat fails, and no word of why",
+    id: "requests-fail",
+    lines: [ARGS, UP, ...refusedTimes(3, "/v1/chat/completions", "500 Internal Server Error")],
+    cause: "and the log doesn't say why",
+  },
+  {
+    name: "two names that the server doesn't have, and no answer",
+    id: "client-refused",
+    lines: [
+      ARGS,
+      UP,
+      ...["one", "two"].flatMap((name) => [
+        error(`Error with model message='The model \`${name}\` does not exist.' code=404`),
+        access("/v1/chat/completions", "404 Not Found"),
+      ]),
+    ],
+    cause: "asks for the model `one`, and the server answers to `m`",
+  },
+  {
     name: "what browsers ask for",
     id: "",
     lines: [ARGS, UP, ...refusedTimes(4, "/favicon.ico", "404 Not Found", "GET")],
