@@ -36,17 +36,23 @@ const PROXY = startSign(
   ["407", "SOCKS", "socks", "proxy", "Proxy"],
   /ProxyError\W{1,4}((?!407)[45]\d\d\b[ \w]{0,40})|\b(407) ?(?:Proxy Authentication|Client Error|')|(Using SOCKS proxy|SOCKS support|'?socksio'?)|((?:Unknown scheme for|[Ii]nvalid|Malformed) [Pp]roxy(?: URL)?|InvalidProxyURL|Unable to determine SOCKS version|Unknown proxy scheme)/,
 );
-/** What the hub says of a token that it doesn't take. */
+/** Addresses of the hub, or paths that it alone has. */
+const HUB = "(?:huggingface\\.co|\\bhf\\.co|\\/api\\/(?:models|whoami)|\\/resolve\\/)";
+/** What the hub says of a token that it doesn't take; any other 401 is somebody else's. */
 const UNAUTHORIZED = startSign(
-  ["401", "Invalid user token", "Invalid credentials", "oken is invalid", "expired"],
-  /\b401 Client Error(?!.{0,200}Repository Not Found)|'401 Unauthorized'|(?<!" )\b401 Unauthorized|Invalid user token|Invalid credentials in Authorization|[Tt]oken (?:is|seems) (?:invalid|expired)/,
+  ["401", "Invalid user token", "Invalid credentials", "s invalid", "seems invalid", "expired"],
+  new RegExp(
+    `\\b401 Client Error(?!.{0,200}Repository Not Found)(?=.{0,200}${HUB})|'401 Unauthorized'(?=.{0,200}${HUB})|${HUB}.{0,200}\\b401 Unauthorized|Invalid user token|Invalid credentials in Authorization|(?:HF_TOKEN|[Uu]ser [Aa]ccess [Tt]oken).{0,80} (?:is|seems) (?:invalid|expired)`,
+  ),
 );
 const NO_REPOSITORY = startSign(["Repository Not Found", "RepositoryNotFoundError"]);
 const GATED = startSign(["GatedRepoError", "gated repo"]);
 /** Somebody else answers in the hub's place. */
 const FILTERED = startSign(
   ["403", "451", "does not seem to be"],
-  /\b(403|451) Client Error|'(403|451) \w[\w ]*'|\b(403) Forbidden|does not seem to be (?:served by a Hugging Face Hub endpoint|on huggingface\.co)/,
+  new RegExp(
+    `\\b(403|451) Client Error(?=.{0,200}${HUB})|'(403|451) \\w[\\w ]*'(?=.{0,200}${HUB})|${HUB}.{0,200}\\b(403) Forbidden|does not seem to be (?:served by a Hugging Face Hub endpoint|on huggingface\\.co)`,
+  ),
 );
 
 /** Whether the hub's own words, or a proxy's, say more. */
