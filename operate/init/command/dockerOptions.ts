@@ -236,12 +236,8 @@ function becomes(
 function mountFacts(option: DockerOption, cacheInside: string | undefined): Becomes {
   const { name, value = "" } = option;
   const { source, target } = mountOf(name, value);
-  if (MODEL_CACHE.test(target) || target === cacheInside) {
-    const isKnown = expansions(source).every((each) => each === "$HOME");
-    const why = "its folder on the machine is not known: set `modelCache`.";
-    const leftOut = isKnown ? [] : [{ what: asWritten(`-v ${value}`), why }];
-    return { modelCache: folderOf(source), leftOut };
-  }
+  if (MODEL_CACHE.test(target) || plainFolder(target) === plainFolder(cacheInside ?? ""))
+    return cacheFacts(source, target, asWritten(`-v ${value}`));
   if (OTHER_CACHE.test(target)) return { setHere: "volumes of compiled kernels" };
   const what = written(option);
   const other = libraryOfOther(source, target);
@@ -251,6 +247,27 @@ function mountFacts(option: DockerOption, cacheInside: string | undefined): Beco
     volumes: [{ ...defined({ source: from }), target: to, what }],
     leftOut: [{ what, why: `${NO_VOLUME}${mountText(from, to)}` }],
   };
+}
+
+/** What becomes of the volume that the container looks for models in. */
+function cacheFacts(source: string, target: string, what: string): Becomes {
+  const modelCache = folderOf(source);
+  if (modelCache !== undefined || USUAL_CACHE.test(asWritten(source))) return { modelCache };
+  const isName = VOLUME_NAME.test(source);
+  return { leftOut: [{ what, why: isName ? cacheVolumeText(source, target) : NO_FOLDER }] };
+}
+
+const NO_FOLDER = "its folder on the machine is not known: set `modelCache`.";
+const VOLUME_NAME = /^[a-zA-Z0-9][\w.-]*$/;
+
+/** How the models of a named volume come into the machine's cache. */
+function cacheVolumeText(source: string, target: string): string {
+  // Podman calls the volume of a Quadlet so.
+  const [program, name] = source.endsWith(".volume")
+    ? ["podman", `systemd-${source.slice(0, -".volume".length)}`]
+    : ["docker", source];
+  const cache = /\/hub\/?$/.test(target) ? "~/.cache/huggingface/hub" : "~/.cache/huggingface";
+  return `the volume isn't taken: servers here have the machine's own cache (\`modelCache\`), and download again what isn't there. \`${program} run --rm -v ${name}:/from:ro -v ${cache}:/to docker.io/library/ubuntu cp -au /from/. /to\` copies its models there; \`${program} volume ls\` shows the volume's whole name.`;
 }
 
 const NO_VOLUME =
@@ -318,8 +335,6 @@ function sourceOf(source: string): string | undefined {
 
 /** The folder of the machine that a model cache lies in, unless it is the usual one. */
 export function folderOf(source: string): string | undefined {
-  const plain = asWritten(source).replace(/\/(?:hub\/?)?$/, "");
-  return USUAL_CACHE.test(plain) || !plain.startsWith("/") || expansions(source).length > 0
-    ? undefined
-    : plain;
+  const plain = sourceOf(source)?.replace(/\/hub$/, "");
+  return plain === undefined || USUAL_CACHE.test(plain) ? undefined : plain;
 }

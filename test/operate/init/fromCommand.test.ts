@@ -433,6 +433,43 @@ describe("a volume that isn't carried over", () => {
   });
 });
 
+describe("a volume of models", () => {
+  const facts = (value: string, env: readonly string[] = []) =>
+    containerFacts([
+      { name: "volume", value },
+      ...env.map((each) => ({ name: "env", value: each })),
+    ]);
+  const copied = (from: string, to: string, program = "docker") =>
+    `the volume isn't taken: servers here have the machine's own cache (\`modelCache\`), and download again what isn't there. \`${program} run --rm -v ${from}:/from:ro -v ${to}:/to docker.io/library/ubuntu cp -au /from/. /to\` copies its models there; \`${program} volume ls\` shows the volume's whole name.`;
+
+  it.each([
+    ["hf-cache:/root/.cache/huggingface", copied("hf-cache", "~/.cache/huggingface")],
+    ["hf:/root/.cache/huggingface/hub", copied("hf", "~/.cache/huggingface/hub")],
+    [
+      "vllm-models.volume:/root/.cache/huggingface",
+      copied("systemd-vllm-models", "~/.cache/huggingface", "podman"),
+    ],
+    ["./hf:/root/.cache/huggingface", "its folder on the machine is not known: set `modelCache`."],
+  ])("%s: says that it isn't taken, and how its models come to the machine's", (value, why) => {
+    expect(facts(value).leftOut).toEqual([{ what: `-v ${value}`, why }]);
+    expect(facts(value).modelCache).toBeUndefined();
+  });
+
+  it("is the one of HF_HOME, too", () => {
+    const { leftOut } = facts("hf:/data/", ["HF_HOME=/data"]);
+    expect(leftOut.map(({ why }) => why)).toEqual([copied("hf", "~/.cache/huggingface")]);
+  });
+
+  it.each([
+    ["~/models:/root/.cache/huggingface", "~/models"],
+    ["/data/hf/hub:/root/.cache/huggingface/hub", "/data/hf"],
+    ["/home/me/.cache/huggingface:/root/.cache/huggingface", undefined],
+  ])("%s: is a folder of the machine", (value, modelCache) => {
+    expect(facts(value)).toMatchObject({ leftOut: [], ...(modelCache && { modelCache }) });
+    expect(facts(value).modelCache).toBe(modelCache);
+  });
+});
+
 describe("a command for a machine that can have no server", () => {
   const OTHER =
     "If another machine is to serve it, add `--on ssh://USER@HOST`, or `--from FILE` with what `serving init --facts` printed there.";
