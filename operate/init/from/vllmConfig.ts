@@ -1,6 +1,8 @@
 import type { JsonObject } from "../../../faults/json";
-import { isKnownOption } from "../../../vllm/argv/serverArguments";
+import { isKnownOption, optionTable } from "../../../vllm/argv/serverArguments";
+import { newestEngineData } from "../../../vllm/engineData";
 import type { Launch } from "../command/launch";
+import { asWritten, type LeftOut } from "../command/words";
 import { scalarText } from "./container";
 import type { PublishedKind } from "./kind";
 import { publishedSource, type Source } from "./source";
@@ -17,7 +19,8 @@ export const vllmConfig: PublishedKind = {
   },
   servers(source) {
     const [file = {}] = source.documents();
-    const launch = () => ({ words: configWords(file), variables: new Map(), leftOut: [] });
+    const leftOut = passedOver(file);
+    const launch = () => ({ words: configWords(file), variables: new Map(), leftOut });
     return { servers: [{ name: "its model", launch }] };
   },
 };
@@ -30,11 +33,29 @@ function configWords(file: JsonObject): string[] {
     if (key === "model_tag") return scalarText(value) ?? [];
     const flag = `--${nameOf(key)}`;
     if (value === true) return [flag];
-    if (value === false || value === null) return [];
-    if (Array.isArray(value)) return [flag, ...value.map(textOf)];
+    if (value === false) return turnsOff(key) ? [`--no-${key}`] : [];
+    if (value === null) return [];
+    if (Array.isArray(value)) return value.length === 0 ? [] : [flag, ...value.map(textOf)];
     return [flag, textOf(value)];
   });
 }
+
+/** Whether vLLM makes `--no-KEY` of a key that is false: only where it has that very flag. */
+const turnsOff = (key: string): boolean =>
+  optionTable(newestEngineData()).long.get(`no-${key}`)?.takes === "off";
+
+/** Keys that vLLM passes over, whatever their author meant. */
+const passedOver = (file: JsonObject): LeftOut[] =>
+  Object.entries(file).flatMap(([key, value]) =>
+    value === false && !turnsOff(key)
+      ? [{ what: asWritten(`\`${key}: false\``), why: `vLLM passes over it: ${noFlag(key)}` }]
+      : [],
+  );
+
+const noFlag = (key: string): string =>
+  key.includes("_") && turnsOff(nameOf(key))
+    ? `the key has to have hyphens (\`${nameOf(key)}\`) to turn anything off.`
+    : `it has no flag \`--no-${nameOf(key)}\`.`;
 
 const textOf = (value: unknown): string => scalarText(value) ?? JSON.stringify(value);
 
@@ -60,7 +81,7 @@ export function withConfig(launch: Launch, { beside }: Source): Launch {
     ...(launch.told ?? []),
     `The options of \`--config\` are read from ${name.slice(name.lastIndexOf("/") + 1)} beside it.`,
   ];
-  return { ...launch, words, told };
+  return { ...launch, words, told, leftOut: [...launch.leftOut, ...passedOver(file)] };
 }
 
 /** The model that a command begins with stands before all options. */

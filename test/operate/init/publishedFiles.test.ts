@@ -151,7 +151,7 @@ describe("the arguments of a server", () => {
     [
       "vLLM's file: underscores and switches",
       `model: ${MODEL}\nenforce_eager: true\nenable-log-requests: false\n`,
-      `--model ${MODEL} --enforce-eager`,
+      `--model ${MODEL} --enforce-eager --no-enable-log-requests`,
     ],
     [
       "vLLM's file: lists",
