@@ -4,7 +4,11 @@ import { FLAGS_WITH_SETTING } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 import { nearestKey, slipOf } from "../../faults/quoting";
-import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
+import {
+  readServerArguments,
+  type ServerArguments,
+  type ValuedSwitch,
+} from "../../vllm/argv/serverArguments";
 import { isText, text, type Word } from "../../vllm/argv/unknown";
 import {
   type EngineData,
@@ -137,6 +141,7 @@ export function engineFaults(
     }),
     ...(more > 0 ? [unnamedFlags(more, engine)] : []),
     ...(server.unknownFlags.length > 0 ? [] : surplusWords(server, engine)),
+    ...server.valuedSwitches.slice(0, MOST_NAMED).map((each) => valuedSwitch(each, engine)),
     ...writtenChoices(server).flatMap((each) => choiceFault(each, server, engine)),
     ...[...variables].flatMap(([name, value]) => variableFault(name, value, engine)),
   ];
@@ -161,6 +166,14 @@ function surplusWords({ surplus }: ServerArguments, engine: EngineData): EngineF
     ),
   ];
 }
+
+const valuedSwitch = ({ written, instead }: ValuedSwitch, engine: EngineData) =>
+  fault(
+    { about: "flag", name: written },
+    `takes no value behind a switch: \`${written}\``,
+    instead === undefined ? "Remove it" : `Write \`${instead}\``,
+    engine,
+  );
 
 const unnamedFlags = (more: number, engine: EngineData) =>
   fault(

@@ -18,6 +18,15 @@ export interface ServerArguments {
   readonly unreadable: readonly string[];
   /** Long flags, as they are written, that this version of vLLM doesn't have. */
   readonly unknownFlags: readonly string[];
+  /** Switches with a value behind `=`: vLLM refuses to start with them. */
+  readonly valuedSwitches: readonly ValuedSwitch[];
+}
+
+/** A switch with a value (`--enforce-eager=False`). */
+export interface ValuedSwitch {
+  readonly written: string;
+  /** The spelling that means it; without one it is left out. */
+  readonly instead?: string;
 }
 
 /** Whether a switch such as `enable-auto-tool-choice` is on. */
@@ -46,8 +55,11 @@ export function readServerArguments(
 const readings = new WeakMap<EngineData, WeakMap<readonly Word[], ServerArguments>>();
 
 function argumentsIn(words: readonly Word[], engine: EngineData): ServerArguments {
-  const read: Reading = { options: new Map(), unreadable: [], unknownFlags: [], positional: [] };
-  const { options, unreadable, positional } = read;
+  const read: Reading = {
+    ...{ options: new Map(), unreadable: [], unknownFlags: [] },
+    ...{ positional: [], valuedSwitches: [] },
+  };
+  const { options, unreadable, positional, unknownFlags, valuedSwitches } = read;
   for (let index = 0; index < words.length; ) {
     const word = words[index++];
     if (word === "--") {
@@ -63,7 +75,7 @@ function argumentsIn(words: readonly Word[], engine: EngineData): ServerArgument
     unreadable.push("`--config` takes options from a file that can't be read here");
   const model = options.get("model")?.[0] ?? positional[0];
   const surplus = positional.slice(1);
-  return { words, model, surplus, options, unreadable, unknownFlags: read.unknownFlags };
+  return { words, model, surplus, options, unreadable, unknownFlags, valuedSwitches };
 }
 
 /** What has been read of an argv so far. */
@@ -72,6 +84,7 @@ interface Reading {
   readonly unreadable: string[];
   readonly unknownFlags: string[];
   readonly positional: Word[];
+  readonly valuedSwitches: ValuedSwitch[];
 }
 
 /**
@@ -82,7 +95,7 @@ function readOption(
   word: string,
   { words, index }: { readonly words: readonly Word[]; readonly index: number },
   engine: EngineData,
-  { options, unreadable, unknownFlags }: Reading,
+  { options, unreadable, unknownFlags, valuedSwitches }: Reading,
 ): number {
   const here = resolve(word, optionTable(engine));
   // vLLM refuses to start with an option that it doesn't have; an image may be newer than its tag
@@ -95,7 +108,10 @@ function readOption(
       `\`${flagOf(word)}\` may mean ${candidates.map((each) => `--${each}`).join(" or ")}`,
     );
   } else if (takes === "nothing" || takes === "off") {
-    options.set(name, [takes === "off" ? "off" : "on"]);
+    const isOn = (takes === "nothing") !== MEANS_OFF.test(explicit ?? "");
+    options.set(name, [isOn ? "on" : "off"]);
+    if (explicit !== undefined && name !== "help")
+      valuedSwitches.push(valuedSwitch(word, isOn ? name : engine.switches[name]?.[0]));
   } else if (explicit !== undefined) {
     options.set(name, [explicit]);
   } else {
@@ -108,6 +124,14 @@ function readOption(
     unreadable.push(`what follows \`${flagOf(word)}\` is not known and may hold further options`);
   return taken;
 }
+
+/** What older releases read as off behind a switch. */
+const MEANS_OFF = /^(?:false|no|off|0)$/i;
+
+const valuedSwitch = (written: string, spelling: string | undefined): ValuedSwitch => ({
+  written,
+  ...(spelling === undefined ? {} : { instead: `--${spelling}` }),
+});
 
 function isOption(word: Word | undefined): boolean {
   // A negative number is a value, as in argparse.

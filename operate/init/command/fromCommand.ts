@@ -3,6 +3,7 @@ import { inferenceServer } from "../../../components/settings";
 import { taggedVersion } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
 import { putAt } from "../../../faults/json";
+import { listOf } from "../../../faults/quoting";
 import { readBy } from "../../../faults/schemaFaults";
 import { secretPaths } from "../../../faults/secrets";
 import { imageReference } from "../../../machines/docker/imageReference";
@@ -169,6 +170,7 @@ function readParts(start: Launch, key?: string) {
     refuseCommand(
       `vLLM doesn't take these words: ${surplus.join(", ")}. An option begins with two hyphens (--). ${LINE_GOES_ON}`,
     );
+  refuseValues(args);
   // Of vLLM's own image the policies say it.
   const isOwn = engineDataFor(image.image.image, version).exact;
   const faults = isOwn ? [] : engineFaults(args, new Map(), engine);
@@ -178,6 +180,17 @@ function readParts(start: Launch, key?: string) {
       : [],
   );
   return { launch, image, args, engine, model: modelOf(args), unknownFlags };
+}
+
+/** Refuses switches with a value, with what to write instead. */
+function refuseValues({ valuedSwitches }: ServerArguments): void {
+  const [first] = valuedSwitches;
+  if (first === undefined) return;
+  const whats = valuedSwitches.map(({ written, instead }) => {
+    const what = `\`${asWritten(written)}\``;
+    return instead === undefined ? `leave ${what} out` : `write \`${instead}\` for ${what}`;
+  });
+  refuseCommand(`vLLM takes no value behind a switch: ${listOf(whats)}.`);
 }
 
 /** The vLLM that an image's tag names. */
