@@ -33,7 +33,9 @@ const SHORTEST_BASE64 = 16;
 const BASE64 = /[\w+/]{16,}={0,2}/g;
 /** What a script only prints or searches for, its comments, and a look at vLLM's help. */
 const ONLY_SAID =
-  /\b(?:echo|printf)\s[^;\n|&<>$`()]*(?=$|[;\n])|\b(?:grep|pgrep)\s[^;\n|&<>$`()]*|(?:^|\s)#[^\n]*|\bvllm\s+serve\s+(?:-h|--help(?:=[\w-]+)?)\s*(?=$|[\n;|&])/g;
+  /\b(?:echo|printf)\s[^;\n|&<>$`()]*(?=$|[;\n])|\b(?:[ef]?grep|pgrep|pkill)\s[^;\n|&<>$`()]*|(?:^|\s)#[^\n]*|\bvllm\s+serve\s+(?:-h|--help(?:=[\w-]+)?)\s*(?=$|[\n;|&])/g;
+/** Programs that only print, look for or end what their words name. */
+const SAYS = new Set(["echo", "printf", "grep", "egrep", "fgrep", "pgrep", "pkill"]);
 /** A shell runs text that the script made itself. */
 const RUNS_TEXT = /\b(?:ba|da|a|z|k)?sh\b|\beval\b|\bsource\b|(?:^|[\s;&|])\.\s/;
 /** Shells within shells that are followed; deeper ones are called unreadable. */
@@ -84,9 +86,8 @@ export function serverInvocations(
     return { ...none, ...started, commands: [words] };
   }
   if (printsVersions(words)) return { ...none, commands: [words] };
-  // What a shell prints, or looks for, is not a command.
-  const prints =
-    isText(words[0]) && ["echo", "printf", "grep", "pgrep"].includes(baseName(words[0]));
+  // What a shell prints, looks for, or ends is not a command.
+  const prints = isText(words[0]) && SAYS.has(baseName(words[0]));
   const mention = words.some(
     (word) =>
       isText(word) && (holdsBase64(word) || (!prints && /[\s(]/.test(word) && MENTION.test(word))),
