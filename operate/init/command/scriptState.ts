@@ -47,12 +47,16 @@ export class ScriptState implements Follows {
 
   /**
    * `standIn` makes the word that stands for what a condition adds to an array; `written` gives back
-   * the text of such words, `undefined` where another program makes a part of it.
+   * the text of such words, `undefined` where another program makes a part of it; `variables` are those
+   * that the script is given.
    */
   constructor(
     private readonly standIn: (text: string) => string,
     private readonly written: (text: string) => string | undefined,
-  ) {}
+    variables: ReadonlyMap<string, string> = new Map(),
+  ) {
+    for (const [name, value] of variables) this.values.set(name, value);
+  }
 
   setArray(name: string, words: readonly Word[], adds: boolean): void {
     const kept = adds ? (this.arrays.get(name) ?? []) : [];

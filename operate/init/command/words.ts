@@ -1,7 +1,7 @@
 import { WrongUse } from "../../../commandLine/exit";
 import { redactSecrets } from "../../../faults/secrets";
 import { simpleCommands } from "../../../vllm/argv/shellScript";
-import { isText } from "../../../vllm/argv/unknown";
+import { isText, type Word } from "../../../vllm/argv/unknown";
 import { ScriptState } from "./scriptState";
 
 /** Around what only a shell knows: characters that nobody writes in a command. */
@@ -30,19 +30,30 @@ export interface ScriptCommand {
   readonly line?: number;
 }
 
+/** What a shell is given beside its script. */
+export interface ShellGiven {
+  readonly variables?: ReadonlyMap<string, string>;
+  /** The words behind `-c SCRIPT`. */
+  readonly parameters?: readonly Word[];
+}
+
 /**
  * Reads a text as a shell does, as far as can be told without running it: a variable has the value
  * that the text gives it, else the default that stands in `${NAME:-default}`.
  */
-export function scriptIn(text: string): ScriptRead {
+export function scriptIn(text: string, shell: ShellGiven = {}): ScriptRead {
   const plain = text
+    // What another shell didn't know is written as a shell has it, so that this one may know it.
+    .replace(STAND_IN, (whole, inner: string) => (inner.startsWith("$") ? inner : whole))
     .replaceAll("\r\n", "\n")
     // The fences of a page in Markdown come with the copying.
     .replace(/^[ \t]*(?:```|~~~).*$/gm, "")
     // So do a blank behind a line's last backslash, and the prompt in front. The rest stays in place.
     .replace(/\\[ \t]+\n/g, "\\\n")
-    .replace(/^[ \t]*\$ /gm, (prompt) => " ".repeat(prompt.length));
-  const state = new ScriptState(standIn, evaluable);
+    .replace(/^[ \t]*\$ /gm, blanks);
+  // A terminal puts a sign in front of each line that goes on.
+  const script = /^[ \t]*\$ /m.test(text) ? plain.replace(/(?<=\\\n)[ \t]*> /g, blanks) : plain;
+  const state = new ScriptState(standIn, evaluable, shell.variables);
   const unclosed = (opener: string, at: number) => {
     const lines = plain.slice(0, at).split("\n");
     const [line, column] = [lines.length, (lines.at(-1) ?? "").length + 1];
@@ -51,12 +62,13 @@ export function scriptIn(text: string): ScriptRead {
       `The ${OPENERS[opener] ?? opener} in line ${line}, column ${column} is never closed.`,
     );
   };
-  const scope = { parameters: [], variables: new Map(), standIn, unclosed };
-  const commands = simpleCommands(plain, { ...scope, follows: state });
-  const lineAt = linesOf(plain);
+  const { parameters = [] } = shell;
+  const scope = { parameters, variables: new Map(), standIn, unclosed };
+  const commands = simpleCommands(script, { ...scope, follows: state });
+  const lineAt = linesOf(script);
   return {
     commands: commands.map((words) => ({
-      words: words.filter(isText),
+      words: words.map((word) => (isText(word) ? word : standIn("$@"))),
       isOptional: state.optional.has(words),
       ...lineAt(state.places.get(words)),
     })),
@@ -84,6 +96,8 @@ const evaluable = (text: string): string | undefined =>
   expansions(text).every((each) => /^\$\{?\w+\}?$/.test(each))
     ? text.replace(STAND_IN, "$1")
     : undefined;
+
+const blanks = (prompt: string): string => " ".repeat(prompt.length);
 
 /** Text that stands for what only a shell knows. */
 export const standIn = (expansion: string): string => `${OPEN}${expansion}${CLOSE}`;

@@ -57,3 +57,18 @@ describe("the reader of a shell's commands", () => {
     );
   });
 });
+
+describe("a terminal's prompts", () => {
+  const words = (text: string) => scriptIn(text).commands.map((command) => command.words);
+
+  it("stand in front of a command and of each line that goes on", () => {
+    expect(words("$ vllm serve a/b \\\n> --port 8001 \\\n  > --seed 1\n$ ls")).toEqual([
+      ["vllm", "serve", "a/b", "--port", "8001", "--seed", "1"],
+      ["ls"],
+    ]);
+  });
+
+  it("are none where no line has one in front", () => {
+    expect(words("vllm serve a/b \\\n> vllm.log")).toEqual([["vllm", "serve", "a/b"]]);
+  });
+});
