@@ -7,14 +7,13 @@ import { scriptOfShell, serverInvocations } from "../../../vllm/argv/serverInvoc
 import { baseName, isText, type Word } from "../../../vllm/argv/unknown";
 import { newestEngineData } from "../../../vllm/engineData";
 import type { ServerValue } from "../../models/serverValues";
-import { assigned, isAssignment } from "./assignments";
-import { RESERVED } from "./blocks";
 import {
   type ContainerFacts,
   containerFacts,
   type DockerRun,
   readDockerRun,
 } from "./dockerOptions";
+import { containerVerb, type Fronted, withoutFront } from "./front";
 import { rendered } from "./recipe";
 
 import {
@@ -22,6 +21,7 @@ import {
   expansions,
   type LeftOut,
   refuseCommand,
+  type ScriptCommand,
   scriptIn,
   unlessRefused,
 } from "./words";
@@ -50,8 +50,6 @@ export interface Launch {
 }
 
 const CONTAINER_PROGRAMS = new Set(["docker", "podman", "nerdctl"]);
-/** Programs that run what stands behind them. */
-const WRAPPERS = new Set(["sudo", "exec", "nohup", "env", "time", "command"]);
 
 /** What a script starts, and what else stands in it. */
 export interface Launches {
@@ -72,16 +70,36 @@ export function launchesIn(
   const launches: Launch[] = [];
   for (const command of commands) {
     if (launches.length >= MOST_STARTS) break;
-    const { words: given, own } = withoutFront(command.words, exported);
-    const words = prepared(given);
+    const front = withoutFront(command.words, exported);
+    const words = prepared(front.words);
     // Most commands start nothing, and need no variables of their own.
     if (!mayStart(words, exported)) continue;
-    const found = launchOf(words, new Map([...exported, ...own]));
-    const { isOptional, line } = command;
-    const stands = defined({ line, isOptional: isOptional || undefined });
-    launches.push(...found.map((each) => ({ ...each, ...stands })));
+    const found = launchOf(words, variablesOf(front, exported));
+    launches.push(...found.map((each) => sentTo(front, each)).map(asIn(command)));
   }
   return { launches, documents };
+}
+
+/** A start with its place in the script. */
+const asIn =
+  ({ isOptional, line }: ScriptCommand) =>
+  (launch: Launch): Launch => ({
+    ...launch,
+    ...defined({ line, isOptional: isOptional || undefined }),
+  });
+
+/** The variables that a command has: of a shell's own, only what runs with that shell. */
+const variablesOf = (
+  { own, isElsewhere }: Fronted,
+  given: ReadonlyMap<string, string> = new Map(),
+): ReadonlyMap<string, string> => (isElsewhere ? own : new Map([...given, ...own]));
+
+/** Says of a start on another machine how a stack file is made for that one. */
+function sentTo({ host }: Fronted, launch: Launch): Launch {
+  if (host === undefined) return launch;
+  const to = asWritten(host);
+  const text = `The command starts it on ${to} by ssh: with \`--on ssh://${to}\`, \`serving init\` looks at that machine.`;
+  return { ...launch, told: [...(launch.told ?? []), text] };
 }
 
 /** More starts than anybody has in one text. */
@@ -106,25 +124,6 @@ export const NO_VLLM =
 const NO_COMPOSE =
   "It starts what a compose file describes: give that file (`serving init --from-command compose.yaml`).";
 
-/** A command without assignments and wrappers in front; what is exported goes into `exported`. */
-function withoutFront(command: readonly string[], exported: Map<string, string>) {
-  if (command[0] === "export")
-    for (const [name, value] of command.slice(1).map(assigned)) exported.set(name, value);
-  const own = new Map<string, string>();
-  let start = 0;
-  for (; start < command.length; start++) {
-    const word = command[start] ?? "";
-    if (isAssignment(word)) own.set(...assigned(word));
-    else if (
-      !WRAPPERS.has(baseName(word)) &&
-      !RESERVED.has(word) &&
-      !(start > 0 && word.startsWith("-"))
-    )
-      break;
-  }
-  return { words: command.slice(start), own };
-}
-
 /** What a simple command starts: one server, or nothing that is of interest here. */
 function launchOf(
   words: readonly string[],
@@ -134,25 +133,64 @@ function launchOf(
   const name = baseName(program);
   if (/^(?:docker|podman)-compose$/.test(name)) refuseCommand(NO_COMPOSE);
   const run = containerRunIn(words);
-  if (run !== undefined) return [inContainer(run)];
-  if (CONTAINER_PROGRAMS.has(name) && rest.find((word) => VERBS.has(word)) === "compose")
+  if (run !== undefined) return inContainer(run);
+  if (CONTAINER_PROGRAMS.has(name) && containerVerb(rest)[0] === "compose")
     refuseCommand(NO_COMPOSE);
-  const { servers, unreadable } = serverInvocations(words, variables);
-  if (unreadable.length > 0) refuseCommand(`It can't be read for certain: ${unreadable[0]}.`);
-  if (servers.length > 0)
-    return servers.map((each) => ({
-      words: known(each, words, { variables, unread: [] }),
-      variables,
-      leftOut: preparedBy(words),
-    }));
-  refuseEngine(words.slice(0, 3).join(" "));
-  return [];
+  const servers = serversOf(words, variables);
+  if (servers.length === 0) refuseEngine(words.slice(0, 3).join(" "));
+  return servers.map((each) => ({ ...each, leftOut: preparedBy(words) }));
 }
 
-const VERBS: ReadonlySet<string> = new Set(["run", "create", "compose", "exec"]);
+/** The arguments and variables of a server. */
+type Started = Pick<Launch, "words" | "variables">;
+
+/** The servers that a command starts, each with what its own shell sets. */
+function serversOf(
+  words: readonly string[],
+  variables: ReadonlyMap<string, string>,
+  unread: readonly string[] = [],
+): readonly Started[] {
+  const { servers, unreadable } = serverInvocations(words, variables);
+  if (unreadable.length > 0) refuseCommand(`It can't be read for certain: ${unreadable[0]}.`);
+  if (servers.length === 0) return [];
+  const inside = startedInside(words, variables);
+  // Both readers see the same servers, unless a substitution starts one.
+  const areSame = inside.length === servers.length;
+  return servers.map((server, index) => {
+    const started = areSame ? inside[index] : undefined;
+    const own = started === undefined ? inside.flatMap((each) => [...each.variables]) : [];
+    return {
+      words: server.every(isText) ? server : (started?.words ?? known(server, words, { variables, unread })),
+      variables: new Map([...variables, ...own, ...(started?.variables ?? [])]),
+    };
+  });
+}
+
+/** The servers of a command with the variables that stand in front of each, or in its shell's script. */
+function startedInside(
+  words: readonly string[],
+  given: ReadonlyMap<string, string>,
+): readonly Started[] {
+  const { words: plain, own } = withoutFront(words);
+  const variables = new Map([...given, ...own]);
+  const { text, parameters = [] } = scriptOfShell(plain) ?? {};
+  if (!isText(text)) {
+    const { servers } = serverInvocations(plain, variables);
+    return servers.map((server) => ({ words: server.filter(isText), variables: own }));
+  }
+  const exported = new Map(own);
+  return scriptIn(text, { variables, parameters }).commands.flatMap((command) => {
+    const front = withoutFront(command.words, exported);
+    return startedInside(front.words, variables).map((each) => ({
+      words: each.words,
+      variables: new Map([...variablesOf(front, exported), ...each.variables]),
+    }));
+  });
+}
 
 /** The `docker run` that a command is, or that the script of a shell (`bash -c '...'`) has. */
-function containerRunIn(words: readonly string[]): DockerRun | undefined {
+function containerRunIn(command: readonly string[]): DockerRun | undefined {
+  const { words } = withoutFront(command);
   const run = containerRun(words);
   if (run !== undefined) return run;
   const [inside] = commandsOfShell(words).flatMap((each) => containerRunIn(each) ?? []);
@@ -163,7 +201,7 @@ function containerRunIn(words: readonly string[]): DockerRun | undefined {
 function commandsOfShell(words: readonly string[]): readonly (readonly string[])[] {
   const { text } = scriptOfShell(words) ?? {};
   if (!isText(text)) return [];
-  return scriptIn(text).commands.map((each) => withoutFront(each.words, new Map()).words);
+  return scriptIn(text).commands.map((each) => withoutFront(each.words).words);
 }
 
 /** What a command runs, in the few words that tell an engine: an image, and a program in it. */
@@ -182,14 +220,18 @@ const PLAIN = new Set([
   ...["cd", "export", "set", "echo", "printf", "sleep", "ulimit", "trap", "true", ":", "umask"],
 ]);
 
-/** What a shell's script runs beside the server that it starts. */
-const preparedBy = (words: readonly string[]): LeftOut[] =>
-  commandsOfShell(words).flatMap((own) => {
-    const { servers, unreadable } = serverInvocations(own, new Map());
-    if (own.length === 0 || servers.length + unreadable.length > 0 || PLAIN.has(own[0] ?? ""))
-      return [];
-    return [{ what: `\`${asWritten(own.slice(0, 5).join(" "))}\``, why: PREPARES }];
+/** What a shell's script runs before the server that it starts. */
+function preparedBy(words: readonly string[]): LeftOut[] {
+  const commands = commandsOfShell(words);
+  const start = commands.findIndex((each) => {
+    const { servers, unreadable } = serverInvocations(each, new Map());
+    return servers.length + unreadable.length > 0;
   });
+  return commands
+    .slice(0, Math.max(0, start))
+    .filter((each) => each.length > 0 && !PLAIN.has(each[0] ?? ""))
+    .map((each) => ({ what: `\`${asWritten(each.slice(0, 5).join(" "))}\``, why: PREPARES }));
+}
 
 const PREPARES =
   "nothing runs before the server here: if it needs this, build an image that has it, and pin that.";
@@ -197,15 +239,14 @@ const PREPARES =
 /** What `docker run` or one of its like has behind it; `undefined` for any other command. */
 function containerRun([program = "", ...rest]: readonly string[]): DockerRun | undefined {
   if (!CONTAINER_PROGRAMS.has(baseName(program))) return undefined;
-  const at = rest.findIndex((word) => VERBS.has(word));
-  const verb = rest[at];
-  return verb === "run" || verb === "create" ? readDockerRun(rest.slice(at + 1)) : undefined;
+  const [verb, ...behind] = containerVerb(rest);
+  return verb === "run" || verb === "create" ? readDockerRun(behind) : undefined;
 }
 
 /** Whether a simple command starts a vLLM; refuses nothing. */
 export function startsVllm(words: readonly string[]): boolean {
   const run = containerRunIn(words);
-  const command = run === undefined ? words : insideOf(run).command;
+  const command = run === undefined ? withoutFront(words).words : insideOf(run).command;
   const { servers, unreadable } = serverInvocations(command, new Map());
   if (servers.length + unreadable.length > 0) return true;
   return (
@@ -220,8 +261,9 @@ export function theLaunch(
   words: readonly string[],
   variables?: ReadonlyMap<string, string>,
 ): Launch {
-  const [launch] = launchOf(words, variables);
-  return launch ?? refuseCommand(NO_VLLM);
+  const front = withoutFront(words);
+  const [launch] = launchOf(front.words, variablesOf(front, variables));
+  return launch === undefined ? refuseCommand(NO_VLLM) : sentTo(front, launch);
 }
 
 /** The command that a container runs. */
@@ -244,7 +286,8 @@ function startedByImage(run: DockerRun): ByImage | undefined {
   const { entrypoint, command } = insideOf(run);
   const at = command.slice(0, 2).findIndex((word) => SCRIPT.test(word));
   if (at >= 0) {
-    const words = command.slice(at + 1);
+    const behind = command.slice(at + 1);
+    const words = behind[0] === "serve" ? behind.slice(1) : behind;
     const areOptions = words.some(
       (word) => word.startsWith("--") && isKnownOption(word.slice(2).split("=")[0] ?? ""),
     );
@@ -273,8 +316,8 @@ function known(
   { variables, unread = [] }: Pick<Launch, "variables" | "unread">,
 ): readonly string[] {
   if (words.every(isText)) return words;
-  const written = command.join(" ").match(/\$\{?[A-Za-z_]\w*\}?|\$[@*\d]/g) ?? [];
-  const open = written.filter((each) => !variables.has(each.replace(/[${}]/g, "")));
+  const written = [...command.join(" ").matchAll(/\$\{?([A-Za-z_]\w*|[@*\d])/g)];
+  const open = written.flatMap(([, name = ""]) => (variables.has(name) ? [] : [`$${name}`]));
   return refuseCommand(notKnown(open.length === 0 ? ["$(...)"] : open, unread));
 }
 
@@ -307,24 +350,34 @@ function startedTwice({ options, image = "", rest }: DockerRun): string[] {
 /** Programs that a container is started with by hand. */
 const NO_SERVER = /^(?:ba|da|z)?sh$|^python[\d.]*$|^sleep$/;
 
-/** The server of a `docker run`: by its command, or by an image that starts one itself. */
-function inContainer(run: DockerRun): Launch {
+/** The servers of a `docker run`: by its command, or by an image that starts one itself. */
+function inContainer(run: DockerRun): readonly Launch[] {
   const { options, image = "" } = run;
   const container = containerFacts(options);
   const { command } = insideOf(run);
-  const { servers, unreadable } = serverInvocations(command, container.variables);
-  if (unreadable.length > 0) refuseCommand(`It can't be read for certain: ${unreadable[0]}.`);
   const unread = options.flatMap(({ name, value = "" }) => (name === "env-file" ? [value] : []));
-  const made = { image, container, variables: container.variables, leftOut: [], unread };
-  const [server] = servers;
-  if (server !== undefined) {
-    const words = known(server, command, { variables: container.variables, unread });
-    return { ...made, words, leftOut: preparedBy(command), told: startedTwice(run) };
-  }
+  const [server] = serversOf(command, container.variables, unread);
+  const made = { image, container, leftOut: [], unread };
+  if (server !== undefined)
+    return [{ ...made, ...server, leftOut: preparedBy(command), told: startedTwice(run) }];
   refuseEngine(image);
   refuseEngine(command.slice(0, 3).join(" "));
-  const { words, script } = startedByImage(run) ?? refuseCommand(NO_VLLM);
-  return { ...made, words, ...(script === undefined ? {} : { told: [byScript(script)] }) };
+  const started = startedByImage(run);
+  if (started === undefined) return scriptInside(run);
+  const { words, script } = started;
+  const told = script === undefined ? {} : { told: [byScript(script)] };
+  return [{ ...made, variables: container.variables, words, ...told }];
+}
+
+/** Refuses an image of vLLM's that runs a script; any other container starts nothing of interest. */
+function scriptInside(run: DockerRun): readonly never[] {
+  const { commands } = serverInvocations(insideOf(run).command, new Map());
+  const script = commands.flat().find((word) => isText(word) && SCRIPT.test(word));
+  return isText(script) && namesVllm(run.image ?? "")
+    ? refuseCommand(
+        `Its container runs \`${asWritten(script)}\`, which isn't read here: give that script, or the \`vllm serve\` that it runs.`,
+      )
+    : [];
 }
 
 /**
