@@ -144,7 +144,7 @@ function startsOf(all: readonly FileServer[], source: Source) {
   const servers: PublishedServer[] = [];
   const leftOut: LeftOut[] = [];
   const faults: WrongUse[] = [];
-  for (const { launch, ...server } of all.slice(0, MOST_SERVERS)) {
+  for (const { launch, ...server } of all.slice(0, MOST_READ)) {
     const start = unlessRefused(() => withConfig(launch(), source));
     if (!(start instanceof WrongUse)) servers.push({ ...server, start });
     else {
@@ -154,11 +154,11 @@ function startsOf(all: readonly FileServer[], source: Source) {
   }
   const [fault] = faults;
   if (servers.length === 0 && fault !== undefined) throw fault;
-  const more = all.slice(MOST_SERVERS).map(({ name }) => ({ what: name, why: TOO_MANY }));
+  const more = all.slice(MOST_READ).map(({ name }) => ({ what: name, why: NOT_READ }));
   return { servers, leftOut: [...leftOut, ...more] };
 }
 
-/** As many servers as may start on request on one machine. */
-const MOST_SERVERS = 12;
+/** Twice as many as are written: some fall out, and each takes its time. */
+const MOST_READ = 24;
 
-const TOO_MANY = `a stack file is written with ${MOST_SERVERS} servers at most.`;
+const NOT_READ = `only the first ${MOST_READ} servers of a file are read: give this one alone.`;

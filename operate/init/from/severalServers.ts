@@ -61,6 +61,10 @@ function several(read: PublishedServers, around: Around): CommandServer {
   const failed: LeftOut[] = [];
   const refused: WrongUse[] = [];
   for (const each of together(read.servers, around.place)) {
+    if (made.length === MOST_SERVERS) {
+      failed.push({ what: each.name, why: TOO_MANY });
+      continue;
+    }
     const found = oneMore(each, made, around);
     if (!(found instanceof WrongUse)) made.push(found);
     else {
@@ -72,6 +76,11 @@ function several(read: PublishedServers, around: Around): CommandServer {
   if (first === undefined) throw refused[0] ?? new Error("a text without servers is refused");
   return joined(read, [first, ...others], failed);
 }
+
+/** As many servers as may start on request on one machine. */
+const MOST_SERVERS = 12;
+
+const TOO_MANY = `a stack file is written with ${MOST_SERVERS} servers at most.`;
 
 /**
  * Servers in the order of the stack file: one that writes text comes first, since clients use it.
@@ -156,32 +165,24 @@ function keyFor(called = "", beside: readonly WantedServer[]): string {
   return names.find((each) => !taken.has(each)) ?? "c";
 }
 
-/** The servers of a text as one answer: what is the same of several is said once. */
+/** The servers of a text as one answer: what is the same of several is said once, with their keys. */
 function joined(
   { kind, leftOut, told }: PublishedServers,
   [first, ...others]: readonly [Made, ...Made[]],
   failed: readonly LeftOut[],
 ): CommandServer {
-  const of = (key: string) => (text: string) => `${key}: ${text}`;
+  const all = [first, ...others];
   const allLeft = [
-    ...first.server.told.leftOut,
-    ...others.flatMap(({ key, server }) =>
-      server.told.leftOut
-        .filter((each) => !has(first.server.told.leftOut, each))
-        .map((each) => ({ ...each, what: of(key)(each.what) })),
-    ),
+    ...ofSeveral(all, ({ told: { leftOut: left } }) => left, leftOutText).map(({ keys, item }) => ({
+      ...item,
+      what: `${keys}${item.what}`,
+    })),
     ...leftOut,
     ...failed,
   ];
-  const further = (texts: (server: CommandServer) => readonly string[]) => [
-    ...texts(first.server),
-    ...others.flatMap(({ key, server }) =>
-      texts(server)
-        .filter((text) => !texts(first.server).includes(text))
-        .map(of(key)),
-    ),
-  ];
-  const modelCache = [first, ...others].flatMap(({ server }) => server.server.modelCache ?? [])[0];
+  const texts = (of: (server: CommandServer) => readonly string[]) =>
+    ofSeveral(all, of, (text) => text).map(({ keys, item }) => `${keys}${item}`);
+  const modelCache = all.flatMap(({ server }) => server.server.modelCache ?? [])[0];
   return {
     ...first.server,
     server: {
@@ -193,20 +194,36 @@ function joined(
     },
     told: {
       leftOut: allLeft,
-      setHere: [...new Set([first, ...others].flatMap(({ server }) => server.told.setHere))],
+      setHere: [...new Set(all.flatMap(({ server }) => server.told.setHere))],
       chosen: [
-        ...namesText(kind, [first, ...others]),
-        ...further(({ told: { chosen } }) => chosen),
+        ...namesText(kind, all),
+        ...texts(({ told: { chosen } }) => chosen),
         ...told,
-        ...onRequestText([first, ...others]),
+        ...onRequestText(all),
       ],
     },
-    mend: further(({ mend }) => mend),
+    mend: texts(({ mend }) => mend),
   };
 }
 
-const has = (all: readonly LeftOut[], { what, why }: LeftOut): boolean =>
-  all.some((each) => each.what === what && each.why === why);
+/** What is said of servers, each once with the keys that it is said of; of all of them, without. */
+function ofSeveral<Item>(
+  made: readonly Made[],
+  of: (server: CommandServer) => readonly Item[],
+  textOf: (item: Item) => string,
+): readonly { readonly keys: string; readonly item: Item }[] {
+  const found = new Map<string, { readonly item: Item; readonly keys: Set<string> }>();
+  for (const { key, server } of made)
+    for (const item of of(server)) {
+      const text = textOf(item);
+      const { keys } = found.get(text) ?? { keys: new Set<string>() };
+      found.set(text, { item, keys: keys.add(key) });
+    }
+  return [...found.values()].map(({ item, keys }) => ({
+    item,
+    keys: keys.size === made.length ? "" : `${[...keys].join(", ")}: `,
+  }));
+}
 
 /** Which server of the stack file is which of the text. */
 function namesText(kind: string | undefined, made: readonly Made[]): string[] {

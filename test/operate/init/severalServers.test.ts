@@ -93,7 +93,7 @@ describe("a file that starts several servers together", () => {
     const of = (name: string) => `docker run -p ${name}:8000 me/vllm:${name} ${SMALL}`;
     const { mend } = await written(`${of("8001")} &\n${of("8002")}\n`);
     expect(mend.filter((each) => each.includes("serving pin"))).toEqual([
-      "me/vllm:8001 is kept as the command has it, and a tag can move: `serving pin me/vllm:8001 --entry inferenceServers.b --write` pins it, and reads the versions inside.",
+      "b: me/vllm:8001 is kept as the command has it, and a tag can move: `serving pin me/vllm:8001 --entry inferenceServers.b --write` pins it, and reads the versions inside.",
       "c: me/vllm:8002 is kept as the command has it, and a tag can move: `serving pin me/vllm:8002 --entry inferenceServers.c --write` pins it, and reads the versions inside.",
     ]);
   });
@@ -108,11 +108,41 @@ describe("a file that starts several servers together", () => {
     ]);
   });
 
-  it("is read as far as a stack file goes", () => {
-    const many = Array.from({ length: 14 }, (_, at) => service(`s${at}`, `${SMALL} --port 8000`));
-    const { servers, leftOut } = readServers({ text: `services:\n${many.join("")}` });
+  it("says once what is the same of several, with the key of each that has it", async () => {
+    const two = "--tensor-parallel-size 2";
+    const share = "--gpu-memory-utilization 0.2 --max-model-len 32768";
+    const text = `services:\n${service("a", `${CHAT} ${share} ${two}`)}${service("c", `${SMALL} ${share} ${two}`)}${service("d", `${EMBED} ${share}`)}`;
+    const { told, mend } = await written(text);
+    expect(told?.leftOut.map(({ what }) => what)).toEqual([`b, c: ${two}`]);
+    expect(mend.map((each) => each.slice(0, 70))).toEqual([
+      "b, c: The command divides its model among several GPUs (--tensor-paral",
+    ]);
+    expect(told?.chosen).toContain(
+      "The command doesn't set --max-num-seqs: it is 4, the default of a stack file.",
+    );
+  });
+
+  const names = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, at) => `the service \`s${from + at}\``);
+
+  it("is written as far as a stack file goes, those that fall out not counted", async () => {
+    const many = Array.from({ length: 15 }, (_, at) =>
+      service(`s${at}`, `${SMALL} --served-model-name m${at} --gpu-memory-utilization 0.2`),
+    );
+    many[1] = service("s1", `${SMALL} --enforce-eager=1`);
+    many[0] = service("s0", "--port 8000");
+    const { servers, told } = await written(`services:\n${many.join("")}`);
     expect(servers).toHaveLength(12);
-    expect(leftOut.map(({ what }) => what)).toEqual(["the service `s12`", "the service `s13`"]);
+    const why = (reason: string) =>
+      told?.leftOut.filter((each) => each.why === reason).map(({ what }) => what);
+    expect(why("a stack file is written with 12 servers at most.")).toEqual(names(14, 15));
+  });
+
+  it("is read only so far", () => {
+    const many = Array.from({ length: 26 }, (_, at) => service(`s${at}`, SMALL));
+    const { servers, leftOut } = readServers({ text: `services:\n${many.join("")}` });
+    expect(servers).toHaveLength(24);
+    expect(leftOut.map(({ what }) => what)).toEqual(names(24, 26));
   });
 });
 
