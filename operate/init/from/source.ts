@@ -29,6 +29,10 @@ export interface Source {
   beside(name: string): string | undefined;
 }
 
+/** Whether `model` of a file is a map, as in other programs' files: vLLM and recipes have a name there. */
+export const hasModelMap = ({ keys, documents }: Source): boolean =>
+  keys.has("model") && attempt(() => isRecord(documents()[0]?.model)) === true;
+
 /** Makes a source of a published text, without a page's fences around it. */
 export function publishedSource({ text: whole, file }: Published): Source {
   const text = withoutFences(whole.replace(/^\ufeff/, "").replaceAll("\r\n", "\n"));

@@ -5,15 +5,17 @@ import type { Launch } from "../command/launch";
 import { asWritten, type LeftOut } from "../command/words";
 import { scalarText } from "./container";
 import type { PublishedKind } from "./kind";
-import { publishedSource, type Source } from "./source";
+import { hasModelMap, publishedSource, type Source } from "./source";
 
 /** Keys that recipes have, and no option of vLLM. */
 const OF_RECIPES = ["command", "recipe_version", "defaults", "container", "runtime", "mods"];
 
 export const vllmConfig: PublishedKind = {
   kind: "a configuration of vLLM's own (`vllm serve --config`)",
-  looksLike({ keys }) {
-    if (keys.size === 0 || OF_RECIPES.some((key) => keys.has(key))) return false;
+  looksLike(source) {
+    const { keys } = source;
+    if (keys.size === 0 || hasModelMap(source) || OF_RECIPES.some((key) => keys.has(key)))
+      return false;
     const known = [...keys].filter((key) => key === "model_tag" || isKnownOption(nameOf(key)));
     return known.length * 2 > keys.size;
   },
