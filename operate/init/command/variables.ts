@@ -2,6 +2,7 @@ import { USUAL_VARIABLES } from "../../../components/inference-server";
 import { inferenceServer, repeatedVariable } from "../../../components/settings";
 import { ownValue } from "../../../faults/defined";
 import { holdsSecret, isSecretName } from "../../../faults/secrets";
+import { isIn } from "../../../machines/home";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { folderOf } from "./dockerOptions";
 import { ofOtherMachine } from "./otherMachine";
@@ -34,15 +35,23 @@ const NOT_INSIDE = "it names folders of the machine, and the server's container 
 
 const USUAL: Readonly<Record<string, string>> = USUAL_VARIABLES;
 
+/** Where a command runs its server. */
+export interface VariablePlaces {
+  readonly inContainer: boolean;
+  /** Folders inside its container that the server's container lacks. */
+  readonly lost: readonly string[];
+}
+
 /** What becomes of each variable of a server's environment. No secret's value is read. */
 export function variableValues(
   variables: ReadonlyMap<string, string>,
-  inContainer: boolean,
+  places: VariablePlaces,
 ): VariableValues {
+  const { inContainer } = places;
   const home = inContainer ? undefined : folderOf(variables.get("HF_HOME") ?? "");
   const found = [...variables]
     .filter(([name]) => name !== "HF_HOME" || home === undefined)
-    .map(([name, value]) => becomes(name, value, inContainer));
+    .map(([name, value]) => becomes(name, value, places));
   const token = found.findLast((each) => each.token !== undefined)?.token;
   return {
     values: [
@@ -67,12 +76,12 @@ interface Becomes {
   readonly leftOut?: LeftOut;
 }
 
-function becomes(name: string, given: string, inContainer: boolean): Becomes {
+function becomes(name: string, given: string, places: VariablePlaces): Becomes {
   if (TOKENS.test(name)) return { token: shellVariable(given) ?? name };
   const setting = settingOf(name, given);
   if (setting !== undefined) return { setting };
   if (ownValue(USUAL, name) === given) return { setHere: name };
-  const why = whyNot(name, given, inContainer);
+  const why = whyNot(name, given, places);
   return why === undefined
     ? { environment: value(["environment", name], given) }
     : { leftOut: { what: `the variable ${name}`, why } };
@@ -94,20 +103,22 @@ function settingOf(name: string, given: string): ServerValue[] | undefined {
 }
 
 /** Why a variable can't be in a server's environment. */
-function whyNot(name: string, given: string, inContainer: boolean): string | undefined {
+function whyNot(name: string, given: string, places: VariablePlaces): string | undefined {
   if (name === "VLLM_API_KEY")
     return "it guards only part of vLLM's routes; the bridge has a key for other computers.";
   if (isSecretName(name) || holdsSecret(`${name}=${given}`))
     return "a secret has no place in a stack file.";
   const other = ofOtherMachine(name, given);
   if (other !== undefined) return other;
-  if (!inContainer && OF_THE_MACHINE.test(name)) return NOT_INSIDE;
+  if (!places.inContainer && OF_THE_MACHINE.test(name)) return NOT_INSIDE;
   if (PLACES.test(name)) return "models lie in `modelCache`, and other caches in a volume.";
   if (GPUS.test(name)) return "the container gets all GPUs of the machine.";
   if (!/^[A-Z_][A-Z0-9_]*$/.test(name))
     return "names in `environment` have only capitals, digits and underscores.";
   if (given === "" || expansions(given).length > 0)
     return "its value is only in your shell: write it as `environment`.";
+  if (places.lost.some((folder) => isIn(given, folder)))
+    return "it names a folder of a volume that isn't carried over.";
   const repeated = repeatedVariable(name);
   return repeated === undefined ? undefined : "there is a setting for it.";
 }

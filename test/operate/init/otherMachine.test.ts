@@ -9,7 +9,7 @@ const RUN = `docker run --gpus all`;
 /** What is left out of a text, each with its reason, and the variables that stay. */
 function left(text: string) {
   const { container, variables, leftOut } = readPublished({ text });
-  const of = variableValues(variables, container !== undefined);
+  const of = variableValues(variables, { inContainer: container !== undefined, lost: [] });
   const all = [...leftOut, ...(container?.leftOut ?? []), ...of.leftOut];
   return {
     why: Object.fromEntries(all.map(({ what, why }) => [what, why])),
