@@ -22,7 +22,7 @@ import { clientsOf } from "./clients";
 import type { ContainerFacts } from "./dockerOptions";
 import { type CommandImage, imageOf, type RefusedImage } from "./image";
 import { filled, type Launch, LINE_GOES_ON } from "./launch";
-import { kindText, modelOf, modelValues, thinkingText } from "./model";
+import { kindText, modelOf, modelValues, taskText, thinkingText } from "./model";
 import { type CommandNotes, leftOutText, severalGpusText } from "./notes";
 import { ownModels } from "./ownModels";
 import { runningAlready } from "./runningAlready";
@@ -104,6 +104,7 @@ export function commandServer(
         ...chosen.told,
         ...(ofVariables.tokenVariable === undefined ? [] : [tokenText(ofVariables.tokenVariable)]),
         ...kindText(values, args, model),
+        ...taskText(args),
         ...thinkingText(values, recipe),
         ...ofClients,
       ],
@@ -132,7 +133,10 @@ function readValues(
   const ofArguments = argumentValues(args, { engine, inContainer });
   const own = ownModels(args, launch, { model: named, values: ofArguments.values });
   const recipe = readRecipe(project, own.model);
-  const ofVariables = variableValues(launch.variables, inContainer);
+  const lost = (container?.volumes ?? []).flatMap(({ what, target }) =>
+    own.carried.includes(what) ? [] : [target],
+  );
+  const ofVariables = variableValues(launch.variables, { inContainer, lost });
   const said = fitting([
     ...modelValues(args, own.model, recipe),
     ...own.values,
@@ -174,8 +178,8 @@ function readParts(start: Launch, key?: string) {
   // Of vLLM's own image the policies say it.
   const isOwn = engineDataFor(image.image.image, version).exact;
   const faults = isOwn ? [] : engineFaults(args, new Map(), engine);
-  const unknownFlags = faults.flatMap(({ about, message }) =>
-    about === "flag"
+  const unknownFlags = faults.flatMap(({ about, message, name }) =>
+    about === "flag" && !(name === "--task" && taskText(args).length > 0)
       ? [`${message} Its image may differ: it is not vLLM's own in this version.`]
       : [],
   );

@@ -51,10 +51,30 @@ export function modelValues(
   ];
 }
 
+/** What older releases called the kinds of a model by (`--task`), which took `--runner`'s place. */
+const TASKS: Readonly<Record<string, "embedding" | "rerank">> = {
+  embed: "embedding",
+  embedding: "embedding",
+  score: "rerank",
+};
+
+/** Says of `--task` what it is here; nothing where no setting says the same. */
+export function taskText({ options }: ServerArguments): string[] {
+  const [task] = options.get("task") ?? [];
+  const kind = isText(task) && Object.hasOwn(TASKS, task) ? TASKS[task] : undefined;
+  return kind === undefined
+    ? []
+    : [
+        `\`--task ${task}\` is of an older vLLM: \`model.kind: ${kind}\` passes \`--runner pooling\`, which took its place.`,
+      ];
+}
+
 /** The kind of a pooling model, as a command or the model's name says it. */
 function poolingKind({ options }: ServerArguments, id: string) {
   const named = namedPooling(id);
   const runs = ["runner", "task", "convert"].some((option) => options.has(option));
+  const [task] = options.get("task") ?? [];
+  if (isText(task) && Object.hasOwn(TASKS, task)) return named ?? TASKS[task];
   return options.get("runner")?.[0] === "pooling"
     ? (named ?? "embedding")
     : runs

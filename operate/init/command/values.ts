@@ -11,7 +11,7 @@ import { usualOf } from "../../models/leastServer";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { pageFromProject } from "../../stack/stackFile";
 import { NOT_EVERYBODY } from "./dockerOptions";
-import { isName } from "./model";
+import { isName, taskText } from "./model";
 import { asWritten, type LeftOut } from "./words";
 
 type Flag = (typeof FLAGS)[number];
@@ -139,6 +139,7 @@ function ofOption(
     return why === undefined ? {} : staysBehind(why);
   }
   const known = FLAGS.find((each) => each.flag === flag);
+  if (name === "task" && taskText(args).length > 0) return {};
   if (known === undefined) {
     const extra = extraArguments(name, words, engine);
     return typeof extra === "string" ? { leftOut: [{ what: flag, why: extra }] } : { extra };

@@ -21,7 +21,7 @@ describe("a value that only a shell knows", () => {
       "that a condition adds to an array",
       `A=(--seed 1)\nif [ -n "$X" ]; then\n  A+=(--enforce-eager)\nfi\n[ -n "$Y" ] && A+=(--foo)\nvllm serve ${MODEL} "\${A[@]}"`,
       `${MODEL} --seed 1`,
-      ["A+=(...)"],
+      ["A+=(--enforce-eager ...)", "A+=(--foo ...)"],
     ],
     [
       "of further words",
@@ -107,7 +107,7 @@ describe("variables of the machine's folders", () => {
   ]);
 
   it("stay there where the command runs without a container", () => {
-    const { values, leftOut } = variableValues(given, false);
+    const { values, leftOut } = variableValues(given, { inContainer: false, lost: [] });
     expect(values.map(({ path }) => path.join("."))).toEqual(["environment.VLLM_LOGGING_LEVEL"]);
     expect(leftOut.map(({ what }) => what)).toEqual([
       "the variable PATH",
@@ -116,6 +116,6 @@ describe("variables of the machine's folders", () => {
   });
 
   it("are a container's own where it has them", () => {
-    expect(variableValues(given, true).leftOut).toEqual([]);
+    expect(variableValues(given, { inContainer: true, lost: [] }).leftOut).toEqual([]);
   });
 });
