@@ -40,8 +40,11 @@ export interface Follows {
   ended(command: readonly Word[], by: string, at: number): boolean;
   /** The text that a command runs as a part of the script (`eval`), where that is known. */
   evaluated(command: readonly Word[]): string | undefined;
-  /** Is told of a here-document and its command. Says whether it is read as commands. */
-  document(text: string, command: readonly Word[]): boolean;
+  /**
+   * Is told of a here-document, of its command, and of what it is with its variables filled in.
+   * Says whether it is read as commands.
+   */
+  document(text: string, command: readonly Word[], filled: () => string): boolean;
 }
 
 /**
@@ -91,6 +94,15 @@ interface Place {
   readonly setsNothing?: true;
 }
 
+/** A here-document that begins behind its line. */
+interface Document {
+  readonly end: string;
+  readonly indented: boolean;
+  /** Its variables are filled in: nothing in its end is quoted. */
+  readonly isFilled: boolean;
+  readonly command: readonly Word[];
+}
+
 class ScriptReader {
   private at = 0;
   private commands: Word[][] = [];
@@ -107,7 +119,7 @@ class ScriptReader {
   /** The array whose words are being read, and the command that it stands in. */
   private array: { name: string; adds: boolean; around: Word[] } | undefined;
   /** Ends of the here-documents that begin behind this line. */
-  private documents: { end: string; indented: boolean; command: readonly Word[] }[] = [];
+  private documents: Document[] = [];
 
   constructor(
     private readonly script: string,
@@ -196,7 +208,7 @@ class ScriptReader {
 
   /** Takes the here-documents of the line that has just ended. */
   private takeDocuments(): void {
-    for (const { end, indented, command } of this.documents.splice(0)) {
+    for (const { end, indented, isFilled, command } of this.documents.splice(0)) {
       const start = this.at;
       const lines: string[] = [];
       while (this.at < this.script.length) {
@@ -204,10 +216,36 @@ class ScriptReader {
         if ((indented ? line.replace(/^\t+/, "") : line).trimEnd() === end) break;
         lines.push(line);
       }
-      const text = lines.join("\n");
-      if (this.scope.follows?.document(text, command) !== false && this.isShallow)
-        this.commands.push(...new ScriptReader(text, this.scope, this.placeOf(start)).read());
+      const written = lines.join("\n");
+      const filled = () => (isFilled ? this.filled(written, start) : written);
+      if (this.scope.follows?.document(written, command, filled) !== false && this.isShallow)
+        this.commands.push(...new ScriptReader(written, this.scope, this.placeOf(start)).read());
     }
+  }
+
+  /** A here-document with its variables; what only a shell knows stands in it as `standIn` has it. */
+  private filled(text: string, start: number): string {
+    if (!/[$`\\]/.test(text) || !this.isShallow || this.scope.standIn === undefined) return text;
+    // An apostrophe or a backtick of a text is none that somebody forgot to close.
+    const { unclosed: _, ...scope } = this.scope;
+    const reader = new ScriptReader(text, scope, { ...this.placeOf(start), setsNothing: true });
+    return reader.readText();
+  }
+
+  /** The whole script as a text between double quotes, in which quotes mean nothing. */
+  readText(): string {
+    this.append("");
+    while (this.at < this.script.length) {
+      const plain = this.script.slice(this.at).search(/[$`\\]/);
+      const end = plain < 0 ? this.script.length : this.at + plain;
+      this.append(this.script.slice(this.at, end));
+      this.at = end;
+      const char = this.script.charAt(this.at++);
+      if (char === "$") this.expansion(true);
+      else if (char === "`") this.backticks(true);
+      else if (char === "\\") this.quotedEscape();
+    }
+    return isText(this.word) ? this.word : this.script;
   }
 
   /** Whether parts of this one are still followed. */
@@ -319,9 +357,11 @@ class ScriptReader {
     const sign = this.script.slice(start, this.at);
     if (this.scope.follows === undefined || (sign !== "<<" && sign !== "<<-")) return;
     DOCUMENT_END.lastIndex = this.at;
-    const end = DOCUMENT_END.exec(this.script)?.[0].replace(/["'\\\s]/g, "") ?? "";
+    const [written = ""] = DOCUMENT_END.exec(this.script) ?? [];
+    const end = written.replace(/["'\\\s]/g, "");
     const { command } = this;
-    if (end !== "") this.documents.push({ end, indented: sign === "<<-", command });
+    const isFilled = !/["'\\]/.test(written);
+    if (end !== "") this.documents.push({ end, indented: sign === "<<-", isFilled, command });
   }
 
   private expansion(quoted: boolean): void {

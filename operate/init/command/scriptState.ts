@@ -13,6 +13,10 @@ const RUNS = /(?:^|\/)(?:(?:ba|da|a|z|k)?sh|ssh)$/;
  * fill the memory.
  */
 const MOST = 1_000_000;
+/** An option by its name alone: its value may be anything. */
+const FLAG = /^--[a-z][\w-]*$/;
+/** Most options of what a condition adds that are named. */
+const MOST_FLAGS = 5;
 /** `NAME=value` and `NAME+=value`. */
 const SETS = /^([A-Za-z_]\w*)(\+?)=([\s\S]*)$/;
 
@@ -61,8 +65,10 @@ export class ScriptState implements Follows {
   setArray(name: string, words: readonly Word[], adds: boolean): void {
     const kept = adds ? (this.arrays.get(name) ?? []) : [];
     if (this.blocks.isOptional && adds && !this.undecided.has(name)) {
-      const more = this.standIn(`${name}+=(...)`);
-      this.arrays.set(name, kept.includes(more) ? kept : [...kept, more]);
+      const flags = words.filter((word) => isText(word) && FLAG.test(word)).slice(0, MOST_FLAGS);
+      const more = this.standIn(`${name}+=(${[...flags, "..."].join(" ")})`);
+      if (!kept.slice(-MOST_FLAGS).includes(more)) kept.push(more);
+      this.arrays.set(name, kept);
       return;
     }
     for (const word of words) kept.push(word);
@@ -88,10 +94,10 @@ export class ScriptState implements Follows {
     return text !== undefined && this.adds(text.length) ? text : undefined;
   }
 
-  document(text: string, command: readonly Word[]): boolean {
+  document(text: string, command: readonly Word[], filled: () => string): boolean {
     const isScript =
       text.startsWith("#!") || command.some((word) => isText(word) && RUNS.test(word));
-    if (!isScript) this.documents.push(text);
+    if (!isScript) this.documents.push(filled());
     return isScript;
   }
 

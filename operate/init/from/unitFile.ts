@@ -5,9 +5,14 @@ import { plainWords, variableIn } from "./container";
 /** A file of systemd's form: values of each key, in their order, by section. */
 export type UnitFile = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
 
-/** Whether a text has a section of this name. */
-export const hasSection = (text: string, name: string): boolean =>
-  new RegExp(`^[ \\t]*\\[${name}\\][ \\t]*$`, "m").test(text);
+/** Whether a text has a section of this name, and isn't a script that writes such a file. */
+export function hasSection(text: string, name: string): boolean {
+  const { index } = new RegExp(`^[ \\t]*\\[${name}\\][ \\t]*$`, "m").exec(text) ?? {};
+  return index !== undefined && !DOCUMENT.test(text.slice(0, index));
+}
+
+/** The beginning of a shell's here-document. */
+const DOCUMENT = /<<-?[ \t]*["'\\]?[A-Za-z_]\w*/;
 
 /** Reads a unit: a line that ends with a backslash goes on, and an empty value clears what was before. */
 export function unitFile(text: string): UnitFile {
@@ -71,7 +76,8 @@ export function unitWords(command: string, variables: ReadonlyMap<string, string
     const value = known(alone);
     if (value !== undefined) return plainWords(value);
     return word.replace(
-      /\$\$|\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)/g,
+      // A unit has no defaults: all between the braces is a name.
+      /\$\$|\$\{([A-Za-z_][^{}\s]*)\}|\$([A-Za-z_]\w*)/g,
       (whole, braced?: string, bare?: string) =>
         whole === "$$" ? "$" : (known(braced ?? bare ?? "") ?? standIn(whole)),
     );
