@@ -2,11 +2,12 @@ import { WrongUse } from "../../../commandLine/exit";
 import { engineNamed, startsVllmItself } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
 import { isSecretName } from "../../../faults/secrets";
-import { isKnownOption, optionTable } from "../../../vllm/argv/serverArguments";
-import { scriptOfShell, serverInvocations } from "../../../vllm/argv/serverInvocations";
+import { imageReference } from "../../../machines/docker/imageReference";
+import { isKnownOption } from "../../../vllm/argv/serverArguments";
+import { isPython, scriptOfShell, serverInvocations } from "../../../vllm/argv/serverInvocations";
 import { baseName, isText, type Word } from "../../../vllm/argv/unknown";
-import { newestEngineData } from "../../../vllm/engineData";
 import type { ServerValue } from "../../models/serverValues";
+import { apart, takesValue } from "./apart";
 import {
   type ContainerFacts,
   containerFacts,
@@ -20,9 +21,11 @@ import {
   asWritten,
   expansions,
   type LeftOut,
+  OPEN,
   refuseCommand,
   type ScriptCommand,
   scriptIn,
+  standIn,
   unlessRefused,
 } from "./words";
 
@@ -39,6 +42,8 @@ export interface Launch {
   readonly leftOut: readonly LeftOut[];
   /** What a person is told of its file, a sentence each. */
   readonly told?: readonly string[];
+  /** What a refusal of what isn't known adds, a sentence each. */
+  readonly hint?: readonly string[];
   /** A condition of its script decides whether it runs. */
   readonly isOptional?: boolean;
   /** Files that may set some of its variables, and that aren't at hand. */
@@ -68,17 +73,44 @@ export function launchesIn(
   if (cut !== undefined)
     refuseCommand(`\`${asWritten(cut.words.join(" "))}\` is no command. ${LINE_GOES_ON}`);
   const launches: Launch[] = [];
+  const before: LeftOut[] = [];
   for (const command of commands) {
     if (launches.length >= MOST_STARTS) break;
     const front = withoutFront(command.words, exported);
     const words = prepared(front.words);
     // Most commands start nothing, and need no variables of their own.
-    if (!mayStart(words, exported)) continue;
+    if (!mayStart(words, exported)) {
+      if (prepares(words)) before.push(preparation(words));
+      continue;
+    }
     const found = launchOf(words, variablesOf(front, exported));
-    launches.push(...found.map((each) => sentTo(front, each)).map(asIn(command)));
+    const all = found.map((each) => sentTo(front, each)).map(asIn(command));
+    launches.push(...(front.isElsewhere ? all : all.map(preparedIn(before))));
   }
   return { launches, documents };
 }
+
+/** A start with what its script does to the programs of the machine first: a container has its own. */
+const preparedIn = (before: readonly LeftOut[]) => (launch: Launch) =>
+  launch.container === undefined && before.length > 0
+    ? { ...launch, leftOut: [...launch.leftOut, ...before.slice(0, MOST_PREPARATIONS)] }
+    : launch;
+
+const MOST_PREPARATIONS = 20;
+
+/** Whether a command changes what the next ones run: it installs, patches or runs a file of Python's. */
+function prepares([program = "", ...rest]: readonly string[]): boolean {
+  const name = baseName(program);
+  if (isPython(program)) return rest.some((word) => /\.py$/.test(asWritten(word)));
+  return name === "patch" || (INSTALLERS.has(name) && rest.slice(0, 2).includes("install"));
+}
+
+const INSTALLERS = new Set(["pip", "pip3", "uv", "conda", "mamba"]);
+
+const preparation = (words: readonly string[]): LeftOut => ({
+  what: `\`${asWritten(words.slice(0, 5).join(" "))}\``,
+  why: PREPARES,
+});
 
 /** A start with its place in the script. */
 const asIn =
@@ -230,7 +262,7 @@ function preparedBy(words: readonly string[]): LeftOut[] {
   return commands
     .slice(0, Math.max(0, start))
     .filter((each) => each.length > 0 && !PLAIN.has(each[0] ?? ""))
-    .map((each) => ({ what: `\`${asWritten(each.slice(0, 5).join(" "))}\``, why: PREPARES }));
+    .map(preparation);
 }
 
 const PREPARES =
@@ -279,11 +311,21 @@ interface ByImage {
   readonly script?: string;
 }
 
+/** Whether a text names no image yet: what only a shell knows, or what somebody is to fill in. */
+const isUnnamed = (image: string): boolean =>
+  expansions(image).length > 0 || (imageReference(image) === undefined && !namesVllm(image));
+
+/** Whether words are arguments of vLLM's by all of their options, a model among them. */
+function areOfVllm(words: readonly string[]): boolean {
+  const names = words.flatMap((word) => /^--([^=\s]+)/.exec(word)?.[1] ?? []);
+  return names.includes("model") && names.length > 1 && names.every(isKnownOption);
+}
+
 /** The server that an image starts by the words behind it; `undefined` where it starts another program. */
 function startedByImage(run: DockerRun): ByImage | undefined {
   const { image = "", rest } = run;
-  if (!namesVllm(image)) return undefined;
   const { entrypoint, command } = insideOf(run);
+  if (!namesVllm(image) && !(isUnnamed(image) && areOfVllm(command))) return undefined;
   const at = command.slice(0, 2).findIndex((word) => SCRIPT.test(word));
   if (at >= 0) {
     const behind = command.slice(at + 1);
@@ -386,13 +428,14 @@ function scriptInside(run: DockerRun): readonly never[] {
  * so is a placeholder that nobody filled.
  */
 export function filled(launch: Launch): Launch {
-  const keys = withoutKeys(launch.words);
-  const { words, leftOut } = withoutUnknown(keys.words, launch.unread);
-  const image = expansions(launch.image ?? "").length === 0 ? launch.image : undefined;
+  const { words: pieces, told } = apart(launch.words);
+  const keys = withoutKeys(pieces.map(withLiterals));
+  const { words, leftOut } = withoutUnknown(keys.words, launch);
+  const image = isUnnamed(launch.image ?? "") ? undefined : launch.image;
   const unnamed =
     image === launch.image ? [] : [{ what: asWritten(launch.image ?? ""), why: NOT_KNOWN_IMAGE }];
   const open = new Set(
-    [image ?? "", ...words].flatMap((word) => word.match(/(?<!["\w:])\{[A-Za-z_]\w*\}/g) ?? []),
+    [image ?? "", ...words].flatMap((word) => word.match(/(?<!["\w:$])\{[A-Za-z_]\w*\}/g) ?? []),
   );
   if (open.size > 0)
     refuseCommand(
@@ -403,9 +446,15 @@ export function filled(launch: Launch): Launch {
     ...kept,
     words,
     ...(image === undefined ? {} : { image }),
+    told: [...(launch.told ?? []), ...told],
     leftOut: [...launch.leftOut, ...unnamed, ...leftOut, ...keys.leftOut],
   };
 }
+
+/** A word whose variables reach vLLM as they are written, since nothing fills them in. */
+const withLiterals = (word: string): string => word.replace(LITERAL, standIn);
+
+const LITERAL = new RegExp(`(?<!${OPEN})\\$\\{[A-Za-z_][^{}\\s]*\\}`, "g");
 
 const NOT_KNOWN_IMAGE = "which image that is isn't known here: the usual one takes its place.";
 const NOT_KNOWN_OPTION =
@@ -414,14 +463,17 @@ const NOT_KNOWN_WORDS =
   "what a condition or another program puts there isn't known: write it yourself if it matters.";
 
 /** Words without options, and without further words, whose value only a shell knows. Refuses such a model. */
-function withoutUnknown(words: readonly string[], unread?: readonly string[]) {
+function withoutUnknown(
+  words: readonly string[],
+  { unread, hint = [] }: Pick<Launch, "unread" | "hint">,
+) {
   const leftOut: LeftOut[] = [];
   const kept: string[] = [];
   for (const word of words) {
     const unknown = expansions(word);
     const flag = kept.at(-1) ?? "";
     if (unknown.length === 0) kept.push(word);
-    else if (isModel(word, kept)) refuseCommand(notKnown(unknown, unread));
+    else if (isModel(word, kept)) refuseCommand(notKnown(unknown, unread), ...hint);
     else if (/^--?[a-z][\w-]*=/.test(word))
       leftOut.push({ what: word.replace(/=.*$/s, ""), why: NOT_KNOWN_OPTION });
     else if (takesValue(flag)) {
@@ -437,15 +489,6 @@ const isModel = (word: string, before: readonly string[]): boolean =>
   /^--model=/.test(word) ||
   before.at(-1) === "--model" ||
   (before.length === 0 && !word.startsWith("-"));
-
-/** Whether an option waits for a value. */
-function takesValue(flag: string): boolean {
-  const { short, long } = optionTable(newestEngineData());
-  const form = flag.startsWith("--")
-    ? long.get(flag.slice(2).replaceAll("_", "-"))
-    : short.get(flag);
-  return form !== undefined && form.takes !== "nothing";
-}
 
 /** Words without `--api-key $KEY` and its like. */
 function withoutKeys(words: readonly string[]) {

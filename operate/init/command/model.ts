@@ -61,12 +61,10 @@ const TASKS: Readonly<Record<string, "embedding" | "rerank">> = {
 /** Says of `--task` what it is here; nothing where no setting says the same. */
 export function taskText({ options }: ServerArguments): string[] {
   const [task] = options.get("task") ?? [];
-  const kind = isText(task) && Object.hasOwn(TASKS, task) ? TASKS[task] : undefined;
-  return kind === undefined
-    ? []
-    : [
-        `\`--task ${task}\` is of an older vLLM: \`model.kind: ${kind}\` passes \`--runner pooling\`, which took its place.`,
-      ];
+  if (!isText(task) || !Object.hasOwn(TASKS, task)) return [];
+  return [
+    `\`--task ${task}\` is of an older vLLM: \`model.kind: ${TASKS[task]}\` passes \`--runner pooling\`, which took its place.`,
+  ];
 }
 
 /** The kind of a pooling model, as a command or the model's name says it. */

@@ -5,7 +5,8 @@ import { isText, type Word } from "../../../vllm/argv/unknown";
 import { ScriptState } from "./scriptState";
 
 /** Around what only a shell knows: characters that nobody writes in a command. */
-const [OPEN, CLOSE] = ["\u{E000}", "\u{E001}"];
+export const OPEN = "\u{E000}";
+const CLOSE = "\u{E001}";
 const STAND_IN = new RegExp(`${OPEN}([^${OPEN}${CLOSE}]*)${CLOSE}`, "g");
 
 /** Something of a command that the stack file does not carry, and why. */

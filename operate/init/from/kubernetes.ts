@@ -116,8 +116,12 @@ function volumesOf({ volumeMounts }: JsonObject, { volumes }: JsonObject) {
 
 function launchIn(words: readonly string[], container: JsonObject, pod: JsonObject) {
   const launch = theLaunch(words);
-  return { ...launch, leftOut: [...launch.leftOut, ...unread(container, pod)] };
+  const hint = container.envFrom === undefined ? [] : [FROM_CONFIG_MAP];
+  return { ...launch, leftOut: [...launch.leftOut, ...unread(container, pod)], hint };
 }
+
+const FROM_CONFIG_MAP =
+  "The container has variables of a ConfigMap or Secret (`envFrom`), which isn't read here.";
 
 /** Why something of a container or its pod has no place in a stack file. */
 const WHY: Readonly<Record<string, string>> = {
