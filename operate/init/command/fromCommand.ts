@@ -163,7 +163,9 @@ const refusedOf = ({ refused }: CommandImage, elsewhere: readonly string[]): Ref
 /** What a command says, before anything of a machine is known. */
 function readParts(start: Launch, key?: string) {
   const launch = filled(start);
-  const image = imageOf(launch.image, key);
+  const found = imageOf(launch.image, key);
+  const isUnnamed = start.image !== undefined && launch.image === undefined;
+  const image = isUnnamed ? { ...found, told: [] } : found;
   const version = image.image.versions?.vllm ?? taggedIn(image.image.image);
   const engine = engineData(version ?? "") ?? newestEngineData();
   const args = readServerArguments(launch.words, engine);
