@@ -169,9 +169,13 @@ function launchOf(
   if (CONTAINER_PROGRAMS.has(name) && containerVerb(rest)[0] === "compose")
     refuseCommand(NO_COMPOSE);
   const servers = serversOf(words, variables);
-  if (servers.length === 0) refuseEngine(words.slice(0, 3).join(" "));
+  if (servers.length === 0) refuseEngine(RUNNERS.test(name) ? words.slice(0, 3).join(" ") : name);
   return servers.map((each) => ({ ...each, leftOut: preparedBy(words) }));
 }
+
+/** Programs that run what the next words name; behind any other, a name is only spoken of. */
+const RUNNERS =
+  /^(?:python[\d.]*|uvx?|docker|podman|numactl|taskset|timeout|nice|setsid|srun|systemd-run)$/;
 
 /** The arguments and variables of a server. */
 type Started = Pick<Launch, "words" | "variables">;
@@ -456,7 +460,8 @@ const withLiterals = (word: string): string => word.replace(LITERAL, standIn);
 
 const LITERAL = new RegExp(`(?<!${OPEN})\\$\\{[A-Za-z_][^{}\\s]*\\}`, "g");
 
-const NOT_KNOWN_IMAGE = "which image that is isn't known here: the usual one takes its place.";
+const NOT_KNOWN_IMAGE =
+  "which image that is isn't known here: the one of every new stack file takes its place.";
 const NOT_KNOWN_OPTION =
   "its value isn't known here, so the default counts: write it yourself if it matters.";
 const NOT_KNOWN_WORDS =

@@ -106,6 +106,8 @@ describe("a command that a program hands on", () => {
 describe("beside a start", () => {
   it.each([
     "docker run -d redis",
+    "systemctl stop llama-server",
+    "git clone https://github.com/ggml-org/llama.cpp",
     "docker network create vllm-net",
     "docker volume create vllm",
     'pkill -f "vllm serve"',

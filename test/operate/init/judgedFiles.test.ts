@@ -53,7 +53,7 @@ describe("a unit's variable without a value", () => {
 describe("an option with its value in one item of a list", () => {
   it("is read as two words, and said with what to write, which is read alike", () => {
     const file = (item: string) =>
-      `services:\n  c:\n    image: vllm/vllm-openai:v0.30.0\n    command: [a/b, `\$item`, --speculative-config.method=a b]\n`;
+      `services:\n  c:\n    image: vllm/vllm-openai:v0.30.0\n    command: [a/b, "${item}", --speculative-config.method=a b]\n`;
     const { words: read, told = [] } = filled(readPublished({ text: file("--dtype auto") }));
     expect(read).toEqual(["a/b", "--dtype", "auto", "--speculative-config.method=a b"]);
     expect(told.at(-1)).toBe(
@@ -68,12 +68,12 @@ describe("an image that nobody has filled in", () => {
     `apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n    - {name: c, image: ${image}, args: [${args}]}\n`;
 
   it.each(["IMAGE_PLACEHOLDER", "<your-image>"])("%s is named, and the server read", (image) => {
-    const launch = filled(readPublished({ text: pod(``\${image}``, "--model=a/b, --port=8001") }));
+    const launch = filled(readPublished({ text: pod(`"${image}"`, "--model=a/b, --port=8001") }));
     expect(launch.words).toEqual(["--model=a/b", "--port=8001"]);
     expect(launch.image).toBeUndefined();
     expect(launch.leftOut).toContainEqual({
       what: image,
-      why: "which image that is isn't known here: the usual one takes its place.",
+      why: "which image that is isn't known here: the one of every new stack file takes its place.",
     });
   });
 
