@@ -196,7 +196,9 @@ function serversOf(
     const started = areSame ? inside[index] : undefined;
     const own = started === undefined ? inside.flatMap((each) => [...each.variables]) : [];
     return {
-      words: server.every(isText) ? server : (started?.words ?? known(server, words, { variables, unread })),
+      words: server.every(isText)
+        ? server
+        : (started?.words ?? known(server, words, { variables, unread })),
       variables: new Map([...variables, ...own, ...(started?.variables ?? [])]),
     };
   });
