@@ -13,6 +13,9 @@ const WRAPPERS: Readonly<Record<string, RegExp>> = {
   command: /^$/,
 };
 
+/** Programs within each other that hand a command on, and shells, as deep as they are followed. */
+export const DEEPEST = 4;
+
 /** A command without what stands in front of it. */
 export interface Fronted {
   readonly words: readonly string[];
@@ -28,6 +31,7 @@ export interface Fronted {
 export function withoutFront(
   command: readonly string[],
   exported: Map<string, string> = new Map(),
+  depth = 0,
 ): Fronted {
   if (command[0] === "export")
     for (const [name, value] of command.slice(1).map(assigned)) exported.set(name, value);
@@ -43,16 +47,21 @@ export function withoutFront(
     else if (RESERVED.has(word)) takesNext = undefined;
     else break;
   }
-  return handedOn(command.slice(start), own);
+  const words = command.slice(start);
+  return depth < DEEPEST ? handedOn(words, own, depth) : { words, own, isElsewhere: false };
 }
 
 /** The command that a program hands on to a shell, into a container or to another machine. */
-function handedOn(words: readonly string[], own: ReadonlyMap<string, string>): Fronted {
+function handedOn(
+  words: readonly string[],
+  own: ReadonlyMap<string, string>,
+  depth: number,
+): Fronted {
   const [program = "", ...rest] = words;
   const name = baseName(program);
   const given = Object.hasOwn(HANDS_ON, name) ? HANDS_ON[name]?.(rest) : undefined;
   if (given === undefined || given.length === 0) return { words, own, isElsewhere: false };
-  const inner = withoutFront(given);
+  const inner = withoutFront(given, new Map(), depth + 1);
   const isElsewhere = inner.isElsewhere || !IS_HERE.has(name);
   const host = name === "ssh" ? sshHost(rest) : inner.host;
   return {

@@ -14,7 +14,7 @@ import {
   type DockerRun,
   readDockerRun,
 } from "./dockerOptions";
-import { containerVerb, type Fronted, withoutFront } from "./front";
+import { containerVerb, DEEPEST, type Fronted, withoutFront } from "./front";
 import { rendered } from "./recipe";
 
 import {
@@ -79,11 +79,13 @@ export function launchesIn(
     const front = withoutFront(command.words, exported);
     const words = prepared(front.words);
     // Most commands start nothing, and need no variables of their own.
-    if (!mayStart(words, exported)) {
+    const seen = unlessRefused(() => launchOf(words, exported));
+    if (!(seen instanceof WrongUse) && seen.length === 0) {
       if (prepares(words)) before.push(preparation(words));
       continue;
     }
-    const found = launchOf(words, variablesOf(front, exported));
+    const isSeen = !(seen instanceof WrongUse) && front.own.size === 0 && !front.isElsewhere;
+    const found = isSeen ? seen : launchOf(words, variablesOf(front, exported));
     const all = found.map((each) => sentTo(front, each)).map(asIn(command));
     launches.push(...(front.isElsewhere ? all : all.map(preparedIn(before))));
   }
@@ -136,12 +138,6 @@ function sentTo({ host }: Fronted, launch: Launch): Launch {
 
 /** More starts than anybody has in one text. */
 const MOST_STARTS = 100;
-
-/** Whether a command starts a server, or is refused by what it starts. */
-function mayStart(words: readonly string[], exported: ReadonlyMap<string, string>): boolean {
-  const found = unlessRefused(() => launchOf(words, exported));
-  return found instanceof WrongUse || found.length > 0;
-}
 
 /** What a command cut in two lacks. */
 export const LINE_GOES_ON = "A line that goes on ends with a backslash and nothing after it.";
@@ -208,18 +204,19 @@ function serversOf(
 function startedInside(
   words: readonly string[],
   given: ReadonlyMap<string, string>,
+  depth = 0,
 ): readonly Started[] {
   const { words: plain, own } = withoutFront(words);
   const variables = new Map([...given, ...own]);
   const { text, parameters = [] } = scriptOfShell(plain) ?? {};
-  if (!isText(text)) {
+  if (!isText(text) || depth === DEEPEST) {
     const { servers } = serverInvocations(plain, variables);
     return servers.map((server) => ({ words: server.filter(isText), variables: own }));
   }
   const exported = new Map(own);
   return scriptIn(text, { variables, parameters }).commands.flatMap((command) => {
     const front = withoutFront(command.words, exported);
-    return startedInside(front.words, variables).map((each) => ({
+    return startedInside(front.words, variables, depth + 1).map((each) => ({
       words: each.words,
       variables: new Map([...variablesOf(front, exported), ...each.variables]),
     }));
@@ -227,11 +224,11 @@ function startedInside(
 }
 
 /** The `docker run` that a command is, or that the script of a shell (`bash -c '...'`) has. */
-function containerRunIn(command: readonly string[]): DockerRun | undefined {
+function containerRunIn(command: readonly string[], depth = 0): DockerRun | undefined {
   const { words } = withoutFront(command);
   const run = containerRun(words);
-  if (run !== undefined) return run;
-  const [inside] = commandsOfShell(words).flatMap((each) => containerRunIn(each) ?? []);
+  if (run !== undefined || depth === DEEPEST) return run;
+  const [inside] = commandsOfShell(words).flatMap((each) => containerRunIn(each, depth + 1) ?? []);
   return inside;
 }
 

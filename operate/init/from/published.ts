@@ -158,7 +158,7 @@ function startsOf(all: readonly FileServer[], source: Source) {
   return { servers, leftOut: [...leftOut, ...more] };
 }
 
-/** Twice as many as are written: some fall out, and each takes its time. */
-const MOST_READ = 24;
+/** A few more than are written: some fall out, and each takes its time. */
+const MOST_READ = 16;
 
 const NOT_READ = `only the first ${MOST_READ} servers of a file are read: give this one alone.`;

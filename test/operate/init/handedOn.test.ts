@@ -91,6 +91,11 @@ describe("a command that a program hands on", () => {
     expect(started(text)).toEqual([{ words: WORDS, variables, image: IMAGE }]);
   });
 
+  it("is followed only so deep", () => {
+    for (const program of ["ssh h ", "docker exec c ", "tmux new "])
+      expect(started(`${program.repeat(3000)}ls`)).toEqual([]);
+  });
+
   it("says on which machine it ran, and how to look at that one", () => {
     expect(launchesIn(`ssh me@spark.local ${SERVE}`).launches[0]?.told).toEqual([
       "The command starts it on me@spark.local by ssh: with `--on ssh://me@spark.local`, `serving init` looks at that machine.",

@@ -162,7 +162,7 @@ describe("serving init in an empty folder", () => {
     const [, , install, plan] = workflow.jobs.plan.steps;
     expect(install).toEqual({ run: "npm ci" });
     expect(plan.run).toContain(
-      'npx --no -- local-serving plan --file "$file" --against HEAD^1 --format markdown',
+      'npx --no -- local-serving plan --file "$file" --against HEAD^1 --strict --format markdown',
     );
     put(file, "mine\n");
     expect(await init("--ci", "github")).toMatchObject({
