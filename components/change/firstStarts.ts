@@ -1,7 +1,7 @@
-import { startOf } from "../machine/stackOutputs";
 import type { MachinePlan } from "../plan/types";
 import { changesOf } from "./changesOf";
 import { stepsText } from "./downtime";
+import { startOf } from "./start";
 
 const DOWNLOAD = "plus the download of a model, unless `serving fetch` has done it";
 

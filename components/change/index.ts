@@ -2,10 +2,10 @@
  * The door of reviews: what differs between two plans, and for how long that takes something away.
  */
 
-export { startOf } from "../machine/stackOutputs";
 export { changesOf, isUnchanged, type MachineChange } from "./changesOf";
 export { argumentChanges } from "./containerChange";
 export { stepsWithSources } from "./downtime";
 export { firstStarts } from "./firstStarts";
 export { goneText, lossText } from "./losses";
 export { neverStartedText, PROVE } from "./neverStarted";
+export { startOf } from "./start";

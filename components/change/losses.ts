@@ -1,10 +1,11 @@
 import { SIMPLE_SERVER } from "../fields/fields";
-import { type KvFigures, startOf } from "../machine/stackOutputs";
+import type { KvFigures } from "../machine/stackOutputs";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { everyName } from "../planned/reach";
 import { serviceNamed } from "../services/registry";
 import { simpleServer } from "../simple-server/service";
 import { type Step, stepsText } from "./downtime";
+import { startOf } from "./start";
 
 /** Something that clients had before an update, and lose for a while or for good. */
 export interface Loss {

@@ -91,12 +91,6 @@ export interface KvFigures {
   readonly prefixReuse: { readonly usual: number; readonly least: number } | null;
 }
 
-/** Whether a server starts, by the figures of its cache; nothing is said where there are none. */
-export function startOf(kv: Pick<KvFigures, "fits"> | null | undefined) {
-  if (kv == null) return undefined;
-  return kv.fits.most ? (kv.fits.least ? "starts" : "may start") : "cannot start";
-}
-
 /** `null` where nothing is known of the model. */
 export function kvFigures(kv: ServerKv | null): KvFigures | null {
   if (kv === null) return null;

@@ -36,7 +36,7 @@ type Fault = { readonly message: string; readonly ofMemory?: true } & (
 export const serverStarts: Rule = {
   name: "server-starts",
   description:
-    "A server can start: its weights fit into its share and into the machine, by the model's name where nothing else tells their size, one request that fills the context window fits into the rest, and neither arithmetic nor what others saw of its like rules it out (`startAnyway` at the server makes a warning of that). The window is not longer than the model's own, and a batch is as large as vLLM demands.",
+    "A server can start in the best case: its weights fit into its share and into the machine, by the model's name where nothing else tells their size, and one request that fills the context window fits into the rest. What others saw of its like doesn't rule it out. `startAnyway` at the server makes a warning of either. The window is not longer than the model's own, and a batch is as large as vLLM demands.",
   level: "mandatory",
   advises: true,
   of: TYPE.machine,

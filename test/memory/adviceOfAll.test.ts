@@ -239,4 +239,4 @@ it("whatever is advised is one number for a line, is accepted, and is the last t
     ...["aggregate-utilization", "doctor", "kv-memory-beyond-budget", "kv-room", "memory-sum"],
     "server-starts",
   ]);
-}, 60_000);
+}, 240_000);

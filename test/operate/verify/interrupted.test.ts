@@ -57,7 +57,7 @@ it("the command prints that before the signal ends it", async () => {
   ended.mockRestore();
   // Here, where the signal is held up, the command goes on and prints once more.
   const printed = [
-    "vllm-qwen3.6-35b-a3b-8001",
+    `vllm-model-${new URL(byHand.url).port}`,
     "  pass health  alive",
     "  skip not run to its end: interrupted (SIGINT): chat",
     "",
