@@ -56,16 +56,21 @@ export const PARTS = {
   result: "a tool's result",
 } as const;
 
-/** A part that doesn't reach the model: the prompt is no longer with it than without. */
-export interface LostPart {
+/** A part that doesn't reach the model once, by the tokens of the prompt with it and without. */
+export interface MiscountedPart {
   readonly probe: string;
   readonly path: string;
   readonly part: keyof typeof PARTS;
+  /** How often it is in the prompt: 0 where it is lost. */
+  readonly times: number;
   /** Words that the part was longer by. */
   readonly words: number;
   /** Tokens of the prompt without these words, and with them. */
   readonly tokens: readonly [without: number, having: number];
 }
+
+/** "twice", "3 times". */
+export const timesText = (times: number): string => (times === 2 ? "twice" : `${times} times`);
 
 /** What a server says of itself. */
 export interface Running {
@@ -111,8 +116,8 @@ export interface ServerSeen {
   /** The probes that failed, in the order of the run. */
   readonly failed: readonly string[];
   readonly exchanges: readonly Exchange[];
-  /** Parts of requests that did not reach the model. */
-  readonly lost?: readonly LostPart[];
+  /** Parts of requests that did not reach the model once. */
+  readonly parts?: readonly MiscountedPart[];
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ProbeSeen } from "../rules/picture";
-import type { LostPart } from "../rules/serverSeen";
+import type { MiscountedPart } from "../rules/serverSeen";
 
 export interface Verdict {
   readonly status: ProbeSeen["status"];
@@ -15,8 +15,8 @@ export interface Verdict {
   readonly closes?: string;
   /** Whether an answer was cut off, so that nothing is known until it is asked for more tokens. */
   readonly cut?: boolean;
-  /** Parts of its requests that did not reach the model. */
-  readonly lost?: readonly Omit<LostPart, "probe">[];
+  /** Parts of its requests that did not reach the model once. */
+  readonly parts?: readonly Omit<MiscountedPart, "probe">[];
 }
 
 /** A probe's verdict with the names that scripts look for. */

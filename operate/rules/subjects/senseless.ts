@@ -42,7 +42,7 @@ function besideTheQuestion(seen: ServerSeen): string | undefined {
   if (lost?.answer === undefined || result === undefined || !failed.includes(lost.probe))
     return undefined;
   const isTold = RESULT.test(result.text) || result.calls > 0 || result.text.trim() === "";
-  const isLost = (seen.lost ?? []).some(({ part }) => part === "result");
+  const isLost = (seen.parts ?? []).some(({ part, times }) => part === "result" && times === 0);
   if (isTold || isLost || lost.answer.text.trim() === "") return undefined;
   return alwaysTheSame(seen)
     ? "the same text whatever is asked"

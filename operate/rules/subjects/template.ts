@@ -1,13 +1,14 @@
 import { CHAT_PATH, isCutOff } from "../answers";
-import type { OfServer } from "../rule";
+import type { FoundOfServer, OfServer } from "../rule";
 import {
   type Answered,
   type Exchange,
   failedWith,
   followUps,
-  type LostPart,
+  type MiscountedPart,
   PARTS,
   type ServerSeen,
+  timesText,
 } from "../serverSeen";
 import { APPLY_STACK_FILE, optionOtherwise, serverSetting } from "./asPlanned";
 import { namesParser, withoutStop, writtenCall } from "./parsers";
@@ -88,8 +89,55 @@ function promptsWithTools({
 /** Probes that compare the tokens of prompts. */
 const PROMPT_PROBE = /^(?:chat|responses|messages)-prompt$/;
 
-const countedLoss = ({ words, tokens: [without, having] }: LostPart): string =>
+const counted = ({ words, tokens: [without, having] }: MiscountedPart): string =>
   `with ${words} words more of it the prompt has ${having} tokens, and ${without} without them`;
+
+/** Parts of a conversation that the model gets never, or again and again. */
+function miscounted(
+  seen: ServerSeen,
+  is: (part: MiscountedPart) => boolean,
+): FoundOfServer | undefined {
+  const found = (seen.parts ?? []).filter(is);
+  const [first] = found;
+  if (first === undefined) return undefined;
+  const paths = [...new Set(found.map(({ path }) => path))];
+  const parts = [...new Set(found.map(({ part }) => part))];
+  const named = parts.map((part) => PARTS[part]).join(" and ");
+  const probes = seen.failed.filter(
+    (name) =>
+      found.some(({ probe }) => probe === name) ||
+      (name === RESULT_PROBE &&
+        first.times === 0 &&
+        paths.includes(CHAT_PATH) &&
+        parts.includes("result")),
+  );
+  const isWhole = seen.exchanges.some(
+    ({ probe, path, answer }) =>
+      PROMPT_PROBE.test(probe) && answer !== undefined && !paths.includes(path),
+  );
+  if (isWhole) {
+    const upper = `${named[0]?.toUpperCase()}${named.slice(1)}`;
+    const how =
+      first.times === 0 ? "doesn't reach the model" : `reaches the model ${timesText(first.times)}`;
+    return {
+      cause: `${upper} ${how} on ${paths.join(" and ")}, though once on another API: ${counted(first)}.`,
+      advice: `It isn't the chat template: this vLLM, or a proxy before it, does that there. Ask vLLM itself (--base-url), try another release (${serverSetting(seen, "image")}), or let these clients use the other API.`,
+      probes,
+    };
+  }
+  const [does, wanted] =
+    first.times === 0
+      ? [`leaves out ${named}`, `has ${named}`]
+      : [`writes ${named} ${timesText(first.times)}`, "writes each message once"];
+  return {
+    cause: `The chat template, or what stands before vLLM, ${does}: ${counted(first)}.`,
+    advice: `Ask vLLM itself (--base-url) where a proxy stands before it. ${templateAdvice(seen, `Use a template that ${wanted}`)}`,
+    probes,
+  };
+}
+
+/** The question whose answer stands in a tool's result. */
+const RESULT_PROBE = "chat-tool-result";
 
 /** These probes ask for few tokens and don't care how their answers end. */
 const ENDS_ANYWHERE = new RegExp(`^prefix-reuse$|${PROMPT_PROBE.source}`);
@@ -197,31 +245,12 @@ export const templateRules: readonly OfServer[] = [
   /** Parts of a conversation that the template leaves out: the prompt is as long without them. */
   {
     id: "template-drops",
-    find(seen) {
-      const { lost = [], exchanges } = seen;
-      const [first] = lost;
-      if (first === undefined) return undefined;
-      const parts = [...new Set(lost.map(({ part }) => part))];
-      const paths = [...new Set(lost.map(({ path }) => path))];
-      const probes = seen.failed.filter((name) => lost.some(({ probe }) => probe === name));
-      const isWhole = exchanges.some(
-        ({ probe, path, answer }) =>
-          PROMPT_PROBE.test(probe) && answer !== undefined && !paths.includes(path),
-      );
-      const left = parts.map((part) => PARTS[part]).join(" and ");
-      const counted = countedLoss(first);
-      if (isWhole)
-        return {
-          cause: `${left[0]?.toUpperCase()}${left.slice(1)} doesn't reach the model on ${paths.join(" and ")}, though they do on another API: ${counted}.`,
-          advice: `It isn't the chat template: this vLLM, or a proxy before it, leaves them out there. Ask vLLM itself (--base-url), try another release (${serverSetting(seen, "image")}), or let these clients use the other API.`,
-          probes,
-        };
-      return {
-        cause: `The chat template leaves out ${left}: ${counted}.`,
-        advice: templateAdvice(seen, `Use a template that has ${left}`),
-        probes,
-      };
-    },
+    find: (seen) => miscounted(seen, ({ times }) => times === 0),
+  },
+  /** Parts of a conversation that the template writes again: the prompt grows by more than they have. */
+  {
+    id: "template-repeats",
+    find: (seen) => miscounted(seen, ({ times }) => times > 1),
   },
   /** Answers that end at the same number of tokens, however many are asked for. */
   {

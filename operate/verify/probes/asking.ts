@@ -8,6 +8,9 @@ import type { Answer, Question, Surface } from "../surfaces/surface";
 import type { ServerTarget } from "../target";
 import { answerTokens } from "../tools";
 
+/** What to look at where an answer isn't one that the probe can judge. */
+export const asItSays = (): string => "What it answers and its log say why.";
+
 /** Why a probe that needs a chat template is left out. */
 export const chatOnly = ({ server: { model } }: ServerTarget) =>
   model.kind === "chat"

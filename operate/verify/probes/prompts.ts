@@ -1,12 +1,15 @@
-import { type LostPart, PARTS } from "../../rules/serverSeen";
+import { objectOr } from "../../../faults/json";
+import { type MiscountedPart, PARTS, timesText } from "../../rules/serverSeen";
+import { BadAnswer } from "../../sees/answer";
+import { type Api, oneToken } from "../../sees/api";
 import { fail, pass, skip, type Verdict } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import { MESSAGES, userTurn } from "../surfaces/messages";
 import { RESPONSES } from "../surfaces/responses";
-import type { Question, Surface } from "../surfaces/surface";
+import { type Question, type Surface, tokenCount } from "../surfaces/surface";
 import type { ProbesOf, ServerTarget } from "../target";
 import { fillerText, READ_FILE } from "../tools";
-import { answerOf, chatOnly } from "./asking";
+import { answerOf, asItSays, chatOnly, modelName } from "./asking";
 
 type Part = keyof typeof PARTS;
 const ALL = Object.keys(PARTS) as Part[];
@@ -19,17 +22,15 @@ const SHORT: Texts = {
   result: "spark-1",
 };
 
-const MORE = fillerText(4);
-const WORDS = MORE.split(/\s+/).length;
+/** Lines that each part is longer by, so that no sum of parts that are missing and doubled is that of all. */
+const LINES: Readonly<Record<Part, number>> = { system: 2, turn: 4, result: 8 };
 
-/**
- * Tokens for each further word from which no part of three can be missing: the others would have to
- * take a third more than any word does.
- */
-const NONE_MISSING = 0.9;
+/** On one line: a template may write a result as JSON, in which each line break takes tokens. */
+const moreOf = (lines: number): string => fillerText(lines).replaceAll("\n", " ");
+const wordsIn = (text: string): number => text.split(/\s+/).length;
 
-/** Fewest tokens that a further word takes where it arrives at all. */
-const ARRIVES = 0.35;
+const EVERY_LINE = ALL.reduce((sum, part) => sum + LINES[part], 0);
+const MORE_WORDS = wordsIn(moreOf(EVERY_LINE));
 
 const CALL = { id: "call_1", name: READ_FILE.name, path: "/etc/hostname" };
 const ARGUMENTS = JSON.stringify({ path: CALL.path });
@@ -88,35 +89,41 @@ const CONVERSATIONS: readonly (readonly [Surface, (texts: Texts) => Partial<Ques
 ];
 
 /**
- * Whether what was sent arrived, by the tokens of the prompt: a template that leaves a part out, or
- * a proxy that drops it, answers all the same. Two requests of one token each; where their prompts
- * don't differ as they should, one more for each part.
+ * Whether what was sent arrived once, by the tokens of the prompt: a template that leaves a part
+ * out, or a proxy that drops it, answers all the same. Two requests of one token; where their
+ * prompts don't differ by what the words take, one more for each part.
  */
 const promptProbe = ([
   surface,
   conversation,
 ]: (typeof CONVERSATIONS)[number]): ProbesOf<"inference-server">[number] => ({
   name: `${surface.name}-prompt`,
-  about: `POST ${surface.path}: system prompt, earlier turns and a tool's result reach the model`,
+  about: `POST ${surface.path}: system prompt, earlier turns and a tool's result reach the model, each once`,
   skip: chatOnly,
-  fix: ({ setting }) => `The chat template makes the prompt: see ${setting("chatTemplate")}.`,
+  fix: asItSays,
   run: async (target) => {
     const tokensWith = (...longer: Part[]) => {
       const texts = { ...SHORT };
-      for (const part of longer) texts[part] = `${SHORT[part]}\n${MORE}`;
+      for (const part of longer) texts[part] = `${SHORT[part]}\n${moreOf(LINES[part])}`;
       return promptTokens(target, surface, conversation(texts));
     };
     const without = await tokensWith();
     if (without === 0) return skip("it doesn't say how many tokens a prompt has");
+    const perLine = (await tokensOfText(target, surface)) / EVERY_LINE;
+    if (perLine <= 0) return skip("it doesn't say how many tokens a text has");
     const more = (await tokensWith(...ALL)) - without;
-    if (more >= NONE_MISSING * ALL.length * WORDS) return arrived(more);
-    const lost: Omit<LostPart, "probe">[] = [];
+    // Half of the shortest part is less than any part that is missing, or comes again.
+    const most = (perLine * Math.min(...Object.values(LINES))) / 2;
+    if (Math.abs(more - perLine * EVERY_LINE) < most) return arrived(more);
+    const parts: Omit<MiscountedPart, "probe">[] = [];
     for (const part of ALL) {
       const having = await tokensWith(part);
-      if (having - without >= ARRIVES * WORDS) continue;
-      lost.push({ path: surface.path, part, words: WORDS, tokens: [without, having] });
+      const times = Math.max(0, Math.round((having - without) / (perLine * LINES[part])));
+      const words = wordsIn(moreOf(LINES[part]));
+      if (times !== 1)
+        parts.push({ path: surface.path, part, times, words, tokens: [without, having] });
     }
-    return lost.length === 0 ? arrived(more) : notArrived(lost);
+    return parts.length === 0 ? arrived(more) : miscounted(parts);
   },
 });
 
@@ -125,17 +132,48 @@ async function promptTokens(target: ServerTarget, surface: Surface, question: Pa
   return (await answerOf(target, surface, asked)).tokens.prompt;
 }
 
-const arrived = (more: number): Verdict =>
-  pass(
-    `${ALL.length * WORDS} words more in ${Object.values(PARTS).join(", ")} are ${more} tokens more`,
-  );
+/** What the words take by each server's own tokenizer, which is asked once. */
+const TOKENS_OF_TEXT = new WeakMap<Api, number>();
 
-function notArrived(lost: readonly Omit<LostPart, "probe">[]): Verdict {
-  const said = lost.map(
-    ({ part, words, tokens: [without, having] }) =>
-      `${PARTS[part]} (${words} words more: ${having} tokens after ${without})`,
-  );
-  return { ...fail(`left out of the prompt: ${said.join(", ")}`), lost };
+/**
+ * Tokens of all further words by the server's own tokenizer. A text goes around the chat template;
+ * where none is answered, a user's only message is compared with a longer one.
+ */
+async function tokensOfText(target: ServerTarget, surface: Surface): Promise<number> {
+  const { api } = target;
+  const known = TOKENS_OF_TEXT.get(api);
+  if (known !== undefined) return known;
+  const tokens = (await tokensOfPlainText(target)) || (await tokensOfMessage(target, surface));
+  TOKENS_OF_TEXT.set(api, tokens);
+  return tokens;
+}
+
+async function tokensOfPlainText(target: ServerTarget): Promise<number> {
+  const asked = { ...oneToken(await modelName(target)), prompt: moreOf(EVERY_LINE) };
+  try {
+    const { usage } = await target.api.json("/v1/completions", asked);
+    return tokenCount(objectOr(usage).prompt_tokens);
+  } catch (error) {
+    if (error instanceof BadAnswer) return 0;
+    throw error;
+  }
+}
+
+async function tokensOfMessage(target: ServerTarget, surface: Surface): Promise<number> {
+  const tokens = async (turns: string) =>
+    (await answerOf(target, surface, { maxTokens: 1, turns })).tokens.prompt;
+  return (await tokens(`${SHORT.turn}\n${moreOf(EVERY_LINE)}`)) - (await tokens(SHORT.turn));
+}
+
+const arrived = (more: number): Verdict =>
+  pass(`${MORE_WORDS} words more in ${Object.values(PARTS).join(", ")} are ${more} tokens more`);
+
+function miscounted(parts: readonly Omit<MiscountedPart, "probe">[]): Verdict {
+  const said = parts.map(({ part, times, words, tokens: [without, having] }) => {
+    const how = times === 0 ? "left out of the prompt" : `in the prompt ${timesText(times)}`;
+    return `${how}: ${PARTS[part]} (${words} words more: ${having} tokens after ${without})`;
+  });
+  return { ...fail(said.join(", ")), parts };
 }
 
 export const promptProbes: ProbesOf<"inference-server"> = CONVERSATIONS.map(promptProbe);

@@ -21,6 +21,7 @@ import {
 import {
   answerOf,
   asAgent,
+  asItSays,
   chatOnly,
   cutOff,
   questionOf,
@@ -31,8 +32,6 @@ import { judgeCall, judgeText, parserFix, type Settings } from "./judging";
 
 type ServerProbes = ProbesOf<"inference-server">;
 type ServerProbe = ServerProbes[number];
-const chatFix = ({ setting }: Settings) =>
-  `What it answers and its log say why. Where it says that there is no chat template, write \`${setting("model.kind")}: base\` or name one in ${setting("chatTemplate")}.`;
 const responsesFix = ({ setting }: Settings) =>
   `Where it answers 404, this vLLM has no /v1/responses, and Responses-style agents need another (${setting("image")}); else its answer says why.`;
 const messagesFix = ({ setting }: Settings) =>
@@ -74,7 +73,7 @@ function probesOf(surface: Surface, fix: (target: ServerTarget) => string) {
   return [text(false), text(true), call(false), call(true)] as const;
 }
 
-const [chat, chatStream, chatTools, chatToolsStream] = probesOf(CHAT, chatFix);
+const [chat, chatStream, chatTools, chatToolsStream] = probesOf(CHAT, asItSays);
 const [responses, responsesStream, responsesTools, responsesToolsStream] = probesOf(
   RESPONSES,
   responsesFix,
@@ -99,7 +98,7 @@ export const chatProbes: ServerProbes = [
     name: "chat-tool-result",
     about: "POST /v1/chat/completions goes on after a tool's result",
     skip: chatOnly,
-    fix: chatFix,
+    fix: asItSays,
     run: async (target) => {
       const call = { name: READ_FILE.name, arguments: '{"path":"/etc/hostname"}' };
       const turns = [

@@ -33,7 +33,7 @@ export async function lookCloser(
   const { host, name, alone } = target;
   const found = alone ? undefined : await inspected(host, name).catch(() => undefined);
   watched.probe = "";
-  const { exchanges, running, lost } = watched;
+  const { exchanges, running, parts } = watched;
   // One that is no vLLM, or that nobody saw answer, has nothing to add.
   const isAnswering = exchanges.some(({ status }) => status !== undefined) || isVllm(running);
   if (isAnswering)
@@ -44,7 +44,7 @@ export async function lookCloser(
     running: { ...watched.running, ...(found === undefined ? {} : startedAs(target, found)) },
     failed,
     exchanges: watched.exchanges,
-    lost,
+    parts,
   };
 }
 

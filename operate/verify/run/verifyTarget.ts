@@ -143,7 +143,7 @@ async function ask(
   if (target.kind !== "inference-server" || watched === undefined) return runProbe(probe, target);
   watched.probe = probe.name;
   const verdict = await runProbe(probe, { ...target, api: watched });
-  for (const lost of verdict.lost ?? []) watched.lost.push({ ...lost, probe: probe.name });
+  for (const part of verdict.parts ?? []) watched.parts.push({ ...part, probe: probe.name });
   if (watched.wantsKey) return { ...verdict, closes: `${target.name} wants a key` };
   if (!verdict.cut || !again) return verdict;
   const second = await runProbe(probe, { ...target, api: watched, moreTokens: MORE_TOKENS });

@@ -7,7 +7,7 @@ import {
   asksForKey,
   type Exchange,
   isVllm,
-  type LostPart,
+  type MiscountedPart,
   type Running,
   servedModel,
 } from "../../rules/serverSeen";
@@ -38,8 +38,8 @@ export class WatchedApi extends Api {
   /** The probe that asks. */
   probe = "";
   readonly exchanges: Exchange[] = [];
-  /** Parts of requests that did not arrive. */
-  readonly lost: LostPart[] = [];
+  /** Parts of requests that did not arrive once. */
+  readonly parts: MiscountedPart[] = [];
   running: Running;
   private served: HttpAnswer | undefined;
 

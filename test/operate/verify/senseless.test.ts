@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { objectsIn } from "../../../faults/json";
+import { objectOr, objectsIn } from "../../../faults/json";
 import type { Exchange, JsonObject, Reply, RouteTable } from "../../stand-in/exchange";
 import { HEALTHY } from "../../stand-in/server";
 import { failed, found, planned, resultOf, startPlanned } from "./environment";
 
-const [CHAT, RESPONSES, MESSAGES] = [
+const [CHAT, RESPONSES, MESSAGES, COMPLETIONS] = [
   "POST /v1/chat/completions",
   "POST /v1/responses",
   "POST /v1/messages",
+  "POST /v1/completions",
 ];
 const B = "machines.dgx.inferenceServers.b";
 
@@ -197,8 +198,11 @@ describe("calls", () => {
   });
 });
 
-/** What a template, or a proxy, leaves out of each API's requests. */
-const DROPS: Readonly<Record<string, (body: JsonObject) => JsonObject>> = {
+const twice = (messages: unknown): JsonObject[] =>
+  objectsIn(messages).flatMap((each) => [each, each]);
+
+/** What a template, or a proxy, makes of each API's requests. */
+const CHANGES: Readonly<Record<string, (body: JsonObject) => JsonObject>> = {
   system: ({ system: _, instructions: __, ...body }) => ({
     ...body,
     messages: objectsIn(body.messages).filter(({ role }) => role !== "system"),
@@ -213,51 +217,119 @@ const DROPS: Readonly<Record<string, (body: JsonObject) => JsonObject>> = {
       ? { input: objectsIn(body.input).filter(({ type }) => type !== "function_call_output") }
       : {}),
   }),
+  "every turn twice": (body) => ({
+    ...body,
+    messages: twice(body.messages),
+    ...(Array.isArray(body.input) ? { input: twice(body.input) } : {}),
+  }),
 };
 
-const dropping = (what: string, ...routes: readonly string[]): RouteTable =>
+const answering = (route: string, exchange: Exchange): Reply =>
+  HEALTHY[route]?.(exchange) ?? { status: 500, text: "" };
+
+const changing = (what: string, ...routes: readonly string[]): RouteTable =>
   Object.fromEntries(
     routes.map((route) => [
       route,
       (exchange: Exchange) =>
-        HEALTHY[route]?.({ ...exchange, body: DROPS[what]?.(exchange.body) ?? {} }) ?? {
-          status: 500,
-          text: "",
-        },
+        answering(route, { ...exchange, body: CHANGES[what]?.(exchange.body) ?? {} }),
+    ]),
+  );
+
+/** A tokenizer of which each word takes two tokens. */
+const inTwos = (routes: RouteTable): RouteTable =>
+  Object.fromEntries(
+    [CHAT, RESPONSES, MESSAGES, COMPLETIONS].map((route) => [
+      route,
+      (exchange: Exchange): Reply => {
+        const reply = routes[route]?.(exchange) ?? answering(route, exchange);
+        if (!("json" in reply)) return reply;
+        const usage = Object.entries(objectOr(reply.json.usage)).map(([name, count]) => [
+          name,
+          typeof count === "number" && /^(?:prompt|input)_tokens$/.test(name) ? 2 * count : count,
+        ]);
+        return { ...reply, json: { ...reply.json, usage: Object.fromEntries(usage) } };
+      },
     ]),
   );
 
 const PROMPTS = ["chat-prompt", "responses-prompt", "messages-prompt"];
 
+/** Where no text without a template is answered. */
+const WITHOUT_TEXTS: RouteTable = {
+  [COMPLETIONS]: () => ({ status: 404, json: { detail: "Not Found" } }),
+};
+
 describe("what was sent", () => {
   it.each([
-    ["system", "the system prompt"],
-    ["a tool's result", "a tool's result"],
-  ])("and the template leaves out is told by the prompt's tokens: %s", async (what, name) => {
-    const all = await asked(dropping(what, CHAT, RESPONSES, MESSAGES), ["chat", ...PROMPTS]);
-    expect(said(all)).toEqual([
-      [
+    ["system", "the system prompt", 40, "one", {}],
+    ["a tool's result", "a tool's result", 160, "one", {}],
+    ["system", "the system prompt", 40, "one, without texts", WITHOUT_TEXTS],
+    ["system", "the system prompt", 40, "two", {}],
+    ["a tool's result", "a tool's result", 160, "two", {}],
+  ] as const)(
+    "and is lost is told by the prompt's tokens: %s, %s (%i words of %s)",
+    async (...each) => {
+      const [what, name, words, tokens, more] = each;
+      const lost = { ...changing(what, CHAT, RESPONSES, MESSAGES), ...more };
+      const routes = tokens === "two" ? inTwos(lost) : lost;
+      const all = await asked(routes, ["chat", ...PROMPTS]);
+      expect(said(all)).toEqual([
         [
-          "template-drops",
-          expect.stringMatching(
-            new RegExp(
-              `^The chat template leaves out ${name}: with 80 words more of it the prompt has (\\d+) tokens, and \\1 without them\\.$`,
+          [
+            "template-drops",
+            expect.stringMatching(
+              new RegExp(
+                `^The chat template, or what stands before vLLM, leaves out ${name}: with ${words} words more of it the prompt has (\\d+) tokens, and \\1 without them\\.$`,
+              ),
             ),
-          ),
-          PROMPTS,
+            PROMPTS,
+          ],
         ],
+        [],
+      ]);
+      expect(all.causes[0]?.advice).toContain(`${B}.chatTemplate`);
+    },
+  );
+
+  it.each([
+    ["one token a word", (routes: RouteTable) => routes],
+    ["two", inTwos],
+  ])("and comes twice is told by the prompt's tokens: %s", async (_, tokens) => {
+    const all = await asked(
+      tokens(changing("every turn twice", CHAT, MESSAGES, RESPONSES)),
+      PROMPTS,
+    );
+    expect(all.causes.map(({ id, cause, probes }) => [id, cause, probes])).toEqual([
+      [
+        "template-repeats",
+        expect.stringMatching(
+          /^The chat template, or what stands before vLLM, writes the system prompt and the earlier turns and a tool's result twice: with 40 words more of it the prompt has \d+ tokens/,
+        ),
+        PROMPTS,
       ],
-      [],
     ]);
-    expect(all.causes[0]?.advice).toContain(`${B}.chatTemplate`);
+    expect(resultOf(all.probes, "messages-prompt").detail).toMatch(
+      /^in the prompt twice: the earlier turns \(80 words more: \d+ tokens after \d+\), in the prompt twice: a tool's result/,
+    );
+  });
+
+  it("explains that a model asks for a tool's result again", async () => {
+    const lost = changing("a tool's result", CHAT, RESPONSES, MESSAGES);
+    const { probes, causes } = await asked(lost, ["chat-tool-result", ...PROMPTS]);
+    expect(failed(probes)).toEqual(["chat-tool-result", ...PROMPTS]);
+    expect(causes.map((each) => [each.id, each.probes])).toEqual([
+      ["template-drops", ["chat-tool-result", ...PROMPTS]],
+    ]);
+    expect(JSON.stringify([probes, causes])).not.toContain("model.kind");
   });
 
   it("is not the template's doing where another API has it", async () => {
-    const { causes } = await asked(dropping("system", MESSAGES), PROMPTS);
+    const { causes } = await asked(changing("system", MESSAGES), PROMPTS);
     expect(causes.map(({ cause, probes, advice }) => [cause, probes, advice])).toEqual([
       [
         expect.stringMatching(
-          /^The system prompt doesn't reach the model on \/v1\/messages, though/,
+          /^The system prompt doesn't reach the model on \/v1\/messages, though once/,
         ),
         ["messages-prompt"],
         expect.stringMatching(/^It isn't the chat template/),
@@ -265,20 +337,23 @@ describe("what was sent", () => {
     ]);
   });
 
-  it("takes two requests of one token on each API", async () => {
+  it.each([
+    ["one token a word", (routes: RouteTable) => routes],
+    ["two", inTwos],
+  ])("takes two requests of one token on each API, and one text: %s", async (_, tokens) => {
     const bodies: JsonObject[] = [];
     const counted: RouteTable = Object.fromEntries(
-      [CHAT, RESPONSES, MESSAGES].map((route) => [
+      [CHAT, RESPONSES, MESSAGES, COMPLETIONS].map((route) => [
         route,
         (exchange: Exchange) => {
           bodies.push(exchange.body);
-          return HEALTHY[route]?.(exchange) ?? { status: 500, text: "" };
+          return answering(route, exchange);
         },
       ]),
     );
-    expect(failed((await asked(counted, PROMPTS)).probes)).toEqual([]);
+    expect(failed((await asked(tokens(counted), PROMPTS)).probes)).toEqual([]);
     expect(bodies.map((body) => body.max_tokens ?? body.max_output_tokens)).toEqual(
-      Array(6).fill(1),
+      Array(7).fill(1),
     );
   });
 });
