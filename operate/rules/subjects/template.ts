@@ -170,6 +170,36 @@ function neverEnded({ exchanges }: ServerSeen): AskedTwice[] {
   });
 }
 
+/** Asks for more tokens than a window has, which vLLM refuses whatever its own cap is. */
+const asksTooMuch = ({ probe }: Exchange): boolean => probe === "window";
+
+/**
+ * How a request for more tokens arrived as one for fewer: vLLM's own cap holds on every API, and
+ * lets what is too much for the window be refused.
+ */
+function loweredOnItsWay({ exchanges }: ServerSeen, cap: number): string | undefined {
+  const tooMuch = exchanges.find(
+    (each) => asksTooMuch(each) && each.answer !== undefined && isCutOff(each.answer.stop),
+  );
+  if (tooMuch?.answer?.completion === cap)
+    return `one for ${tooMuch.maxTokens} tokens was answered, which vLLM itself refuses as too many`;
+  const told = exchanges.flatMap(({ probe, path, answer }) =>
+    probe === "" || answer === undefined ? [] : [{ path, answer }],
+  );
+  const capped = told.filter(({ answer }) => isCutOff(answer.stop) && answer.completion === cap);
+  const beyond = told.find(
+    ({ path, answer }) => answer.completion > cap && capped.every((each) => each.path !== path),
+  );
+  return (
+    beyond &&
+    `an answer on ${beyond.path} has ${beyond.answer.completion}, and vLLM's own cap would hold there, too`
+  );
+}
+
+/** Whether a request for too many tokens was refused as vLLM does it, so that it arrived as it was sent. */
+const arrivesWhole = ({ exchanges }: ServerSeen): boolean =>
+  exchanges.some((each) => asksTooMuch(each) && each.status === 400 && each.foreign === undefined);
+
 /** What it says that a text is answered which no template and no parser sees. */
 const withoutTemplate = (seen: ServerSeen): string =>
   followUps(seen, "/v1/completions").some(({ status }) => status === 200)
@@ -261,10 +291,24 @@ export const templateRules: readonly OfServer[] = [
       );
       const [cap] = caps;
       if (cap === undefined) return undefined;
+      const capped = ({ answer }: Exchange) => answer !== undefined && answer.completion === cap;
+      const probes = failedWith(seen, (each) => cutOff(each) && capped(each));
+      const onItsWay = loweredOnItsWay(seen, cap);
+      if (onItsWay !== undefined)
+        return {
+          cause: `Something between verify and vLLM, such as a proxy, lowers what requests ask for to ${cap} tokens: ${onItsWay}.`,
+          advice:
+            "Raise or remove its limit for `max_tokens`. Or ask vLLM itself (--base-url, with its own address).",
+          command: `curl -si ${seen.running.url ?? ""}/version`,
+          probes,
+        };
+      const between = arrivesWhole(seen)
+        ? ""
+        : " Or something between verify and vLLM lowers `max_tokens`: ask vLLM itself (--base-url).";
       return {
         cause: `Every answer is cut off after ${cap} tokens, however many are asked for.`,
-        advice: `A cap is set: \`max_new_tokens\` in generation_config.json of ${seen.declared.model} or in --override-generation-config (${serverSetting(seen, "extraArgs")}). \`--generation-config vllm\` ignores the model's. If the stack file sets no cap, the server runs with an older or different configuration: \`serving up\`.`,
-        probes: failedWith(seen, (each) => cutOff(each) && each.answer?.completion === cap),
+        advice: `A cap is set: \`max_new_tokens\` in generation_config.json of ${seen.declared.model} or in --override-generation-config (${serverSetting(seen, "extraArgs")}). \`--generation-config vllm\` ignores the model's. If the stack file sets no cap, the server runs with an older or different configuration: \`serving up\`.${between}`,
+        probes,
       };
     },
   },

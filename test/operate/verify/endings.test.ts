@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { objectsIn } from "../../../faults/json";
 import type { Reply, RouteTable } from "../../stand-in/exchange";
 import { HEALTHY } from "../../stand-in/server";
-import { failed, found, planned, startPlanned } from "./environment";
+import { failed, found, planned, startPlanned, WINDOW } from "./environment";
 
 const CHAT = "POST /v1/chat/completions";
 
@@ -26,6 +26,15 @@ const taking = (
     const usage = { prompt_tokens: 10, completion_tokens: ends ? needed : room };
     return { status: 200, json: { ...reply.json, choices: [ends ? choice : cut], usage } };
   },
+});
+
+/** The same, where more than the window is refused as vLLM does it. */
+const refusingTooMuch = (routes: RouteTable): RouteTable => ({
+  [CHAT]: (exchange): Reply =>
+    (Number(exchange.body.max_tokens) >= WINDOW ? HEALTHY : routes)[CHAT]?.(exchange) ?? {
+      status: 500,
+      text: "",
+    },
 });
 
 const WHOLE = ["chat", "chat-tool-result", "chat-tools", "chat-several-tools"];
@@ -55,6 +64,42 @@ describe("an answer that is cut off", () => {
         probes: WHOLE,
       },
     ]);
+  });
+
+  it("is a cap's before vLLM where it answers what vLLM refuses as too much", async () => {
+    const { probes, causes } = await asked({ routes: taking(100, 2) }, ["chat", "window"]);
+    expect(failed(probes)).toEqual(["chat", "window"]);
+    expect(causes).toMatchObject([
+      {
+        id: "capped",
+        cause: `Something between verify and vLLM, such as a proxy, lowers what requests ask for to 2 tokens: one for ${WINDOW} tokens was answered, which vLLM itself refuses as too many.`,
+        advice:
+          "Raise or remove its limit for `max_tokens`. Or ask vLLM itself (--base-url, with its own address).",
+        probes: ["chat", "window"],
+      },
+    ]);
+  });
+
+  it("is a cap's before vLLM where another API has longer answers", async () => {
+    const { causes } = await asked({ routes: taking(100, 2) }, ["chat", "responses"]);
+    expect(causes).toMatchObject([
+      {
+        cause:
+          "Something between verify and vLLM, such as a proxy, lowers what requests ask for to 2 tokens: an answer on /v1/responses has 7, and vLLM's own cap would hold there, too.",
+        probes: ["chat"],
+      },
+    ]);
+  });
+
+  it.each([
+    ["is named beside what may stand before vLLM", ["chat"], true],
+    ["is vLLM's own where too much is refused", ["chat", "window"], false],
+  ])("whose cap %s", async (_, only, isOpen) => {
+    const { causes } = await asked({ routes: refusingTooMuch(taking(100, 2)) }, only);
+    expect(causes.map(({ id, advice, probes }) => [id, probes, /--base-url/.test(advice)])).toEqual(
+      [["capped", ["chat"], isOpen]],
+    );
+    expect(causes[0]?.advice).toContain("`max_new_tokens` in generation_config.json");
   });
 
   it("both times is of a model that never ends, which is asked again twice at most", async () => {
