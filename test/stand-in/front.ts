@@ -19,27 +19,37 @@ export interface Passing {
 /** Answers in the place of the server behind; `undefined` lets its answer through. */
 export type Meddles = (passing: Passing, response: ServerResponse) => unknown;
 
-/** A program between a client and a server: it asks that, and does with the answer what it likes. */
-export function startFront(port: number, meddles: Meddles) {
+/**
+ * A program between a client and a server: it asks that, with a body that it may rewrite, and does
+ * with the answer what it likes.
+ */
+export function startFront(
+  port: number,
+  meddles: Meddles,
+  rewrites: (body: string) => string = (body) => body,
+) {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const { method = "GET", url: path = "/", headers } = request;
-      const body = Buffer.concat(chunks);
-      const behind = ask({ port, path, method, headers, agent: false }, (answer) => {
+      const body = Buffer.concat(chunks).toString();
+      const sent = body === "" ? "" : rewrites(body);
+      const length = sent === body ? {} : { "content-length": Buffer.byteLength(sent) };
+      const asked = { ...headers, ...length };
+      const behind = ask({ port, path, method, headers: asked, agent: false }, (answer) => {
         const parts: Buffer[] = [];
         answer.on("data", (part: Buffer) => parts.push(part));
         answer.on("end", () => {
           const { statusCode: status = 0, headers: given } = answer;
           const text = Buffer.concat(parts).toString();
-          const passing = { method, path, body: body.toString(), status, headers: given, text };
+          const passing = { method, path, body, status, headers: given, text };
           if (meddles(passing, response) !== undefined) return;
           const { "transfer-encoding": _, "content-length": __, ...kept } = given;
           response.writeHead(status, kept).end(text);
         });
       });
-      behind.end(body);
+      behind.end(sent);
     });
   });
   return listening(server);

@@ -115,8 +115,19 @@ const BY_STATUS: readonly Kind[] = [
   },
 ];
 
+/** How vLLM says that a body is no JSON, which every body of a probe is. */
+const NO_JSON = /json_invalid|JSON decode error/;
+
 /** Those that need vLLM behind them: alone they are another program's answers. */
 const BEFORE_VLLM: readonly Kind[] = [
+  {
+    is: ({ foreign, status = 0, refusal = "" }) =>
+      foreign === undefined && [400, 422].includes(status) && NO_JSON.test(refusal),
+    does: (exchanges, seen) =>
+      `cuts requests off on their way, or changes them: vLLM got JSON without its end (\`JSON decode error\`). It did so with ${sizesOf(exchanges, seen)}`,
+    advice: () =>
+      `Raise its limit for a request's size, and let it pass bodies on as they are: agents send hundreds of kB. ${DIRECTLY}`,
+  },
   {
     is: hasStatus(404, 405, 501),
     does: (exchanges) => `doesn't pass on ${pathsOf(exchanges)} (${statusOf(exchanges)})`,

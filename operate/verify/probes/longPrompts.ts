@@ -13,7 +13,7 @@ import { MESSAGES, userTurn } from "../surfaces/messages";
 import type { Question } from "../surfaces/surface";
 import type { ProbesOf, ServerTarget } from "../target";
 import { freshCode, LIST_FOLDER, longText, READ_FILE, RUN_COMMAND } from "../tools";
-import { answerOf, chatOnly, cutOff, fitting } from "./asking";
+import { answerOf, asItSays, chatOnly, cutOff, fitting } from "./asking";
 
 /**
  * Length of the repeated part. Hits come in whole blocks, and a hybrid model's block was seen at up
@@ -150,14 +150,14 @@ const lostFix = ({ server, setting }: ServerTarget, prompt: number) => {
 };
 
 const tokenizerFix = ({ server }: ServerTarget) =>
-  `See \`truncation.max_length\` in tokenizer.json of ${server.model.id} (and tokenizer_config.json): 2048 there cuts every prompt. Correct it in the model's folder below ${server.modelCache}, then restart the server. No server flag fixes it.`;
+  `See \`truncation.max_length\` in tokenizer.json of ${server.model.id} (and tokenizer_config.json): 2048 there cuts every prompt. Correct it in the model's folder below ${server.modelCache}, then restart the server. No server flag fixes it. If a proxy stands before vLLM and shortens prompts, ask vLLM itself (--base-url).`;
 
 export const longPromptProbes: ProbesOf<"inference-server"> = [
   {
     name: "needle",
     about: "a code at each end of a long prompt is found: the tokenizer cuts nothing",
     skip: fitting(NEEDLE_WORDS, ROOM_TOKENS),
-    fix: tokenizerFix,
+    fix: asItSays,
     run: (target) => findCodes(target, NEEDLE_WORDS),
   },
   {
@@ -181,7 +181,7 @@ export const longPromptProbes: ProbesOf<"inference-server"> = [
     name: "prefix-reuse",
     about: "an agent's second call reuses the first one's prefix (/metrics)",
     skip: fitting(PREFIX_WORDS, AGENT_ROOM_TOKENS),
-    fix: cachingFix,
+    fix: asItSays,
     run: reusePrefix,
   },
 ];

@@ -10,7 +10,7 @@ import { MESSAGES, messagesTool, userTurn } from "../surfaces/messages";
 import type { Question } from "../surfaces/surface";
 import type { ProbesOf, ServerTarget } from "../target";
 import { AGENT_TOOLS, TOOL_REQUEST } from "../tools";
-import { asAgent, chatOnly, questionOf } from "./asking";
+import { asAgent, asItSays, chatOnly, questionOf } from "./asking";
 import { noReuse, reuseAsTheClient } from "./longPrompts";
 
 /** The way of the messages-style client in the stack file. */
@@ -61,8 +61,7 @@ export const nativePathProbes: ProbesOf<"inference-server"> = [
     name: "native-messages-path",
     about: "a system element behind the user turn: does the tool call stay structured?",
     skip: chatOnly,
-    fix: (target) =>
-      `${toWrite(`${keyOf(target)}: bridge`)}. Go back to native once the test passes.`,
+    fix: asItSays,
     run: async (target) => {
       const question = await questionOf(target, asAgent(target));
       const outcomes: Outcome[] = [];

@@ -129,6 +129,28 @@ describe("what stands between verify and vLLM", () => {
     ]);
   });
 
+  it("cuts requests off: no file of the model and no client's setting is named", async () => {
+    const server = await startPlanned();
+    const front = await startFront(
+      server.port,
+      () => undefined,
+      (body) => body.slice(0, 4096),
+    );
+    const only = ["chat", "native-messages-path", "needle", "prefix-reuse"];
+    const { probes, causes } = await found(planned(front.port), { only });
+    await Promise.all([front.close(), server.close()]);
+    expect(causes.map((each) => [each.id, each.cause, each.probes])).toEqual([
+      [
+        "answered-between",
+        expect.stringMatching(
+          /^Something between verify and vLLM, such as a proxy, cuts requests off on their way, or changes them: vLLM got JSON without its end \(`JSON decode error`\)\. It did so with one of 3\d{4} bytes, but takes one of 1\d{3}\.$/,
+        ),
+        ["native-messages-path", "needle", "prefix-reuse"],
+      ],
+    ]);
+    expect(JSON.stringify([probes, causes])).not.toMatch(/truncation|via: bridge|prefixCaching/);
+  });
+
   it.each<[string, Meddles, RegExp]>([
     [
       "reaches nothing",

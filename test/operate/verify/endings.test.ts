@@ -37,6 +37,14 @@ const refusingTooMuch = (routes: RouteTable): RouteTable => ({
     },
 });
 
+/** A program before the server that lets a chat ask for so many tokens at most. */
+const lowering = (most: number): RouteTable => ({
+  [CHAT]: (exchange): Reply => {
+    const body = { ...exchange.body, max_tokens: Math.min(most, Number(exchange.body.max_tokens)) };
+    return taking(100)[CHAT]?.({ ...exchange, body }) ?? { status: 500, text: "" };
+  },
+});
+
 const WHOLE = ["chat", "chat-tool-result", "chat-tools", "chat-several-tools"];
 
 async function asked(options: Parameters<typeof startPlanned>[2], only = WHOLE) {
@@ -67,7 +75,7 @@ describe("an answer that is cut off", () => {
   });
 
   it("is a cap's before vLLM where it answers what vLLM refuses as too much", async () => {
-    const { probes, causes } = await asked({ routes: taking(100, 2) }, ["chat", "window"]);
+    const { probes, causes } = await asked({ routes: lowering(2) }, ["chat", "window"]);
     expect(failed(probes)).toEqual(["chat", "window"]);
     expect(causes).toMatchObject([
       {

@@ -65,12 +65,12 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
   "no-text-after-tool-result": [
     ["chat-tool-result"],
     "no text (finish_reason stop, 3 tokens)",
-    `${B}.model`,
+    "What it answers and its log say why.",
   ],
   lying: [
     ["chat", "thinking-on", "thinking-off", "adapters", "needle", "long-prompt"],
     "answered 200 with an error: Internal server error",
-    `${B}.model`,
+    "What it answers and its log say why.",
   ],
   "window-unnamed": [["window"], "without naming the maximum of 131072", `${B}.maxModelLen`],
   "no-window-rule": [["window"], "in a window of 131072 was answered with 200", `${B}.maxModelLen`],
