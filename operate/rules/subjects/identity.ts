@@ -1,15 +1,25 @@
 import { quote } from "../../sees/answer";
-import { isCutOff } from "../answers";
+import { CHAT_PATH, isCutOff } from "../answers";
 import type { OfServer } from "../rule";
 import {
   asksForKey,
   type Exchange,
   failedWith,
   followUps,
+  isVllm,
   otherModel,
   type ServerSeen,
 } from "../serverSeen";
 import { APPLY_STACK_FILE, alreadyDeclared, optionOtherwise, serverSetting } from "./asPlanned";
+
+const WAYS_TO_A_CHAT = /^\/v1\/(?:chat\/completions|responses|messages|completions)/;
+
+/** A path that vLLM's own web server doesn't have; a model that isn't served has other words. */
+const isMissing = ({
+  status,
+  refusal = "",
+}: Partial<Pick<Exchange, "status" | "refusal">>): boolean =>
+  status === 404 && /"detail": ?"Not Found"/.test(refusal);
 
 const NAME_PROBES = ["models", "alias", "unknown-tier"];
 
@@ -37,8 +47,8 @@ const SLOW = {
 
 const hung = (seen: ServerSeen) => ({
   cause:
-    "The server accepts requests but answers none, not even with one token: its engine hangs or is stopped.",
-  advice: `See what it did last in ${logOf(seen)}, then run serving doctor. docker restart ${seen.declared.name} frees it. If a first answer takes that long here, set a longer --timeout.`,
+    "What asks the model gets no answer, not even of one token: the engine hangs or is stopped, or something before vLLM holds such requests back.",
+  advice: `Ask vLLM itself (--base-url) where a proxy stands before it. See what it did last in ${logOf(seen)}, then run serving doctor. docker restart ${seen.declared.name} frees it. If a first answer takes that long here, set a longer --timeout.`,
   command: "serving doctor",
 });
 
@@ -134,6 +144,32 @@ export const identity: readonly OfServer[] = [
         probes: failed.filter(
           (name) => ["max-model-len", "kv-cache"].includes(name) || cut.includes(name),
         ),
+      };
+    },
+  },
+  /** A vLLM that was started for another kind of model: every way to a chat is missing. */
+  {
+    id: "no-chats",
+    find(seen) {
+      const asked = seen.exchanges.filter(({ path }) => WAYS_TO_A_CHAT.test(path));
+      const missing = asked.filter(isMissing);
+      const isServed = asked.some(
+        ({ status, refusal }) => status !== undefined && !isMissing({ status, refusal }),
+      );
+      if (!isVllm(seen.running) || isServed || !missing.some(({ path }) => path === CHAT_PATH))
+        return undefined;
+      const paths = [...new Set(missing.map(({ path }) => path))].filter(
+        (path) => !/count_tokens/.test(path),
+      );
+      const embeds = followUps(seen, "/v1/embeddings").some(({ status }) => status === 200);
+      const kind = serverSetting(seen, "model.kind");
+      return {
+        cause: `What answers here serves no chats: it has no ${paths.join(", ")} (404)${embeds ? ", and /v1/embeddings makes vectors" : ""}.`,
+        advice: embeds
+          ? `It is a vLLM for another kind of model (\`--runner pooling\`), or was started so. Give one of the two another port (${serverSetting(seen, "port")}), or \`serving up\` where the stack file has it otherwise. Is the model made for vectors, write \`${kind}: embedding\`.`
+          : `A vLLM that was started for another kind of model (\`--runner pooling\`) has none of them. Or something before it doesn't pass them on: ask vLLM itself (--base-url). See what it was started with, and \`${kind}\`.`,
+        command: `curl -s ${seen.running.url ?? ""}/openapi.json`,
+        probes: failedWith(seen, isMissing),
       };
     },
   },

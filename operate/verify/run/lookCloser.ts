@@ -72,7 +72,11 @@ function questions(
     const ended = answer !== undefined && answer.calls === 0 && answer.stop === "stop";
     return path === CHAT.path && tools > 0 && ended;
   });
+  const missing = met(({ path, status }) => path === CHAT.path && status === 404);
   return [
+    ...(missing
+      ? [async () => api.post("/v1/embeddings", { model: await modelName(target), input: "1" })]
+      : []),
     ...(failing ? [() => api.get("/health")] : []),
     ...(late || commonRefusal(seen) !== undefined
       ? [async () => api.post("/v1/completions", oneToken(await modelName(target)))]

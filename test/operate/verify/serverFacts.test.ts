@@ -5,6 +5,7 @@ import type { FaultName } from "../../stand-in/faults";
 import {
   emptyHost,
   failed,
+  found,
   machineOf,
   planned,
   resultOf,
@@ -106,6 +107,36 @@ describe("a model that writes no text", () => {
     expect(resultOf(results, "chat").detail).toBe(
       `its model isn't a chat model (\`model.kind: ${kind}\`)`,
     );
+  });
+
+  it.each([
+    [
+      "makes vectors",
+      {},
+      ", and /v1/embeddings makes vectors",
+      /^It is a vLLM for another kind of model.*`machines\.dgx\.inferenceServers\.b\.model\.kind: embedding`\.$/,
+    ],
+    [
+      "does not",
+      { "POST /v1/embeddings": () => ({ status: 404, json: { detail: "Not Found" } }) },
+      "",
+      /^A vLLM that was started for another kind of model.*ask vLLM itself \(--base-url\)/,
+    ],
+  ] as const)("in the place of a chat model is one cause, said once: it %s", async (...each) => {
+    const [, routes, also, advice] = each;
+    const id = "org/m";
+    const server = await startPlanned(undefined, { model: { id, kind: "embedding" } }, { routes });
+    const { probes, causes } = await found(planned(server.port, { model: { id } }));
+    await server.close();
+    expect(causes.map((cause) => [cause.id, cause.cause, cause.probes])).toEqual([
+      [
+        "no-chats",
+        `What answers here serves no chats: it has no /v1/chat/completions, /v1/responses, /v1/messages (404)${also}.`,
+        failed(probes.filter(({ target }) => target === causes[0]?.target)),
+      ],
+    ]);
+    expect(causes[0]?.advice).toMatch(advice);
+    expect(failed(probes)).toEqual(expect.arrayContaining(["chat", "window", "chat-prompt"]));
   });
 
   const answering = async (kind: string, path: string, json: Record<string, unknown>) => {
