@@ -11,6 +11,23 @@ const CALL_AS_TEXT =
 /** Whether a text holds a tool call that should have been structured. */
 export const holdsCallAsText = (text: string): boolean => CALL_AS_TEXT.test(text);
 
+/** Marks between which a model thinks. */
+const THINK_MARK = /<\/?think(?:ing)?>/;
+
+/** Whether a text holds such a mark, which a parser leaves there, or writes. */
+export const holdsThinkMark = (text: string): boolean => THINK_MARK.test(text);
+
+/** Whether thoughts stand in a text: what comes before the mark of their end. */
+export function holdsThoughts(text: string): boolean {
+  const before = text.split(/<\/think(?:ing)?>/).slice(0, -1);
+  return (
+    before
+      .join("")
+      .replace(/<think(?:ing)?>/g, "")
+      .trim() !== ""
+  );
+}
+
 /** What is said of an answer that holds neither the call that was asked for nor a text. */
 export const SWALLOWED = "the tool parser swallowed the call";
 

@@ -2,6 +2,8 @@ import { parserByName, parserInstead } from "../../../components/inference-serve
 import {
   CHAT_PATH,
   holdsCallAsText,
+  holdsThinkMark,
+  holdsThoughts,
   isCutOff,
   isWholeCall,
   parsersFor,
@@ -18,11 +20,14 @@ const uncalled = ({ tools, answer }: Exchange): boolean =>
 
 const WITHOUT_CHOICE = /tool choice requires --enable-auto-tool-choice/;
 
-const THINK_TAGS = /<\/?think(ing)?>/;
-
-/** An answer whose thoughts are in its text: no parser took them out. */
+/**
+ * An answer with marks of thoughts in its text: no parser took them out. With thinking off such a
+ * mark alone shows no thoughts, but a parser that leaves or writes it.
+ */
 const thoughtsInText = ({ answer, thinking }: Exchange): boolean =>
-  answer !== undefined && thinking !== false && THINK_TAGS.test(answer.text);
+  answer !== undefined &&
+  holdsThinkMark(answer.text) &&
+  (thinking !== false || (answer.reasoning.trim() === "" && !holdsThoughts(answer.text)));
 
 /** A stream that lost what the whole answer has: a reasoning parser that never sees an end. */
 function lostInStream({ failed, exchanges }: ServerSeen): string[] {
@@ -293,7 +298,7 @@ export const parsers: readonly OfServer[] = [
       const unasked = ({ thinking, answer }: Exchange) =>
         thinking === false &&
         answer !== undefined &&
-        (answer.reasoning.trim() !== "" || THINK_TAGS.test(answer.text));
+        (answer.reasoning.trim() !== "" || holdsThinkMark(answer.text));
       const probes = failedWith(seen, unasked);
       if (!probes.includes("thinking-off")) return undefined;
       const setting = serverSetting(seen, "chatTemplate");

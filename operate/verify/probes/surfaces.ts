@@ -1,5 +1,5 @@
 import { jsonIn, objectOr, textOr } from "../../../faults/json";
-import { isCutOff } from "../../rules/answers";
+import { holdsThinkMark, holdsThoughts, isCutOff } from "../../rules/answers";
 import { toWrite } from "../../rules/rule";
 import { quote } from "../../sees/answer";
 import { refusalText } from "../../sees/api";
@@ -79,9 +79,10 @@ const [responses, responsesStream, responsesTools, responsesToolsStream] = probe
   responsesFix,
 );
 
-const THINK_TAGS = /<\/?think(ing)?>/;
-
 const LARGER = "Which is larger, 9.9 or 9.11? Answer with the number.";
+
+const parserAuto = ({ setting }: Settings) =>
+  `${toWrite(`${setting("reasoningParser")}: auto`)}. It takes the family's parser.`;
 
 /** An answer of a model whose thinking is switched on or off. */
 const thoughtOf = (target: ServerTarget, thinking: boolean) =>
@@ -150,9 +151,8 @@ export const chatProbes: ServerProbes = [
       const answer = await thoughtOf(target, true);
       const { text, reasoning } = answer;
       if (isCutOff(answer.stop)) return cutOff(answer);
-      if (THINK_TAGS.test(text)) {
-        const fix = `${toWrite(`${target.setting("reasoningParser")}: auto`)}. It takes the family's parser.`;
-        return fail(`the thoughts are in \`content\`: \`${quote(text)}\``, fix);
+      if (holdsThinkMark(text)) {
+        return fail(`the thoughts are in \`content\`: \`${quote(text)}\``, parserAuto(target));
       }
       if (reasoning === "") return fail("`reasoning` is empty with thinking on");
       if (text.trim() === "") return fail("there are thoughts, but no answer after them");
@@ -168,10 +168,12 @@ export const chatProbes: ServerProbes = [
       const answer = await thoughtOf(target, false);
       const { text, reasoning } = answer;
       if (isCutOff(answer.stop)) return cutOff(answer);
-      if (reasoning.trim() !== "" || THINK_TAGS.test(text)) {
+      if (reasoning.trim() !== "" || holdsThoughts(text)) {
         const fix = `The template ignores \`enable_thinking\`: see ${target.setting("chatTemplate")}, and set no \`disable_thinking\` in the harness's profile.`;
         return fail(`it thinks with thinking off: \`${quote(reasoning || text)}\``, fix);
       }
+      if (holdsThinkMark(text))
+        return fail(`a mark of thoughts is in \`content\`: \`${quote(text)}\``, parserAuto(target));
       return text.trim() === "" ? fail("the answer is empty") : pass(`\`${quote(text)}\``);
     },
   },

@@ -130,6 +130,30 @@ describe("answers without sense", () => {
     );
   });
 
+  it("have marks of thoughts where a parser writes them, and think no more for that", async () => {
+    const marked: RouteTable = {
+      [CHAT]: (exchange) => {
+        const thinks = objectOr(exchange.body.chat_template_kwargs).enable_thinking !== false;
+        const content = thinks ? "<think><think> A word. </think> 9.9" : "<think>9.9";
+        return saying({ content })[CHAT]?.(exchange) ?? { status: 500, text: "" };
+      },
+    };
+    const all = await asked(marked, ["thinking-on", "thinking-off"]);
+    expect(said(all)).toEqual([
+      [
+        [
+          "reasoning-parser",
+          "The model's thoughts are in its text: no reasoning parser of its family takes them out.",
+          ["thinking-on", "thinking-off"],
+        ],
+      ],
+      [],
+    ]);
+    expect(resultOf(all.probes, "thinking-off").detail).toBe(
+      "a mark of thoughts is in `content`: `<think>9.9`",
+    );
+  });
+
   it("come from another model than those that are served", async () => {
     const routes: RouteTable = {
       [CHAT]: (exchange) => {
