@@ -189,6 +189,25 @@ function closedOnLarge(seen: ServerSeen): FoundOfServer | undefined {
   };
 }
 
+/** Streams that all break off, where whole answers arrive and vLLM still runs. */
+function closedOnStreams(seen: ServerSeen): FoundOfServer | undefined {
+  const broken = ({ streamed, noAnswer }: Exchange) => streamed && noAnswer === "closed";
+  const { exchanges } = seen;
+  const [health] = followUps(seen, "/health");
+  const isWhole = exchanges.some(({ streamed, answer }) => !streamed && answer !== undefined);
+  const others = exchanges.some(
+    ({ streamed, noAnswer, answer }) =>
+      (streamed && answer !== undefined) || (!streamed && noAnswer === "closed"),
+  );
+  if (!isWhole || others || health?.status !== 200) return undefined;
+  return {
+    cause: `Streams are cut off before their end (${pathsOf(exchanges.filter(broken))}), answers as a whole arrive, and vLLM still runs.`,
+    advice: `A proxy with a limit for a stream's length, events or time does so. ${DIRECTLY} If streams end there, too, see its log.`,
+    command: whoAnswers(seen),
+    probes: failedWith(seen, broken),
+  };
+}
+
 /** What a program says of itself, by the clearest sign. */
 function selfOf({ running, exchanges }: ServerSeen): string {
   const owner = running.models?.find((each) => each.owner !== undefined)?.owner;
@@ -264,7 +283,7 @@ export const between: readonly OfServer[] = [
           probes: open,
         };
       });
-      return [...found, closedOnLarge(seen) ?? []].flat();
+      return [...found, closedOnStreams(seen) ?? closedOnLarge(seen) ?? []].flat();
     },
   },
 ];

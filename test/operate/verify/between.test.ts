@@ -129,6 +129,22 @@ describe("what stands between verify and vLLM", () => {
     ]);
   });
 
+  it("cuts every stream off: vLLM isn't said to die", async () => {
+    const { probes, causes } = await seenThrough(({ headers, text }, response) => {
+      if (headers["content-type"]?.includes("event-stream") !== true) return undefined;
+      response.writeHead(200, headers);
+      return response.write(text.slice(0, 200), () => response.destroy());
+    });
+    expect(causes.map((each) => [each.id, each.cause, each.probes])).toEqual([
+      [
+        "answered-between",
+        "Streams are cut off before their end (/v1/chat/completions), answers as a whole arrive, and vLLM still runs.",
+        ["chat-stream"],
+      ],
+    ]);
+    expect(JSON.stringify([probes, causes])).not.toContain("dying");
+  });
+
   it("cuts requests off: no file of the model and no client's setting is named", async () => {
     const server = await startPlanned();
     const front = await startFront(
