@@ -144,6 +144,13 @@ export const failedWith = (
 export const followUps = ({ exchanges }: ServerSeen, path: string): Exchange[] =>
   exchanges.filter((each) => each.probe === "" && each.path === path);
 
+/**
+ * Whether an answer didn't come in time, though the server still answers with one token: beside a
+ * model that doesn't end its answers, this is one of them.
+ */
+export const isEndless = (seen: ServerSeen, { noAnswer }: Exchange): boolean =>
+  noAnswer === "timeout" && followUps(seen, "/v1/completions").some(({ status }) => status === 200);
+
 /** An entry of /v1/models. */
 export interface ServedModel {
   readonly id: string;

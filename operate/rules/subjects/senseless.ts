@@ -2,7 +2,13 @@ import { readServerArguments } from "../../../vllm/argv/serverArguments";
 import { CHAT_PATH, isCutOff } from "../answers";
 import type { FoundOfServer, OfServer } from "../rule";
 import { nonsenseIn, turnMarkIn } from "../sense";
-import { type Answered, type Exchange, failedWith, type ServerSeen } from "../serverSeen";
+import {
+  type Answered,
+  type Exchange,
+  failedWith,
+  isEndless,
+  type ServerSeen,
+} from "../serverSeen";
 import { cacheTypeInstead, serverSetting } from "./asPlanned";
 
 /** Characters of an answer that a cause shows. */
@@ -23,6 +29,13 @@ const senseless = ({ answer }: Exchange): string | undefined =>
   answer === undefined || answer.calls > 0
     ? undefined
     : nonsenseIn(answer.text, isCutOff(answer.stop));
+
+/** An answer that came to its end, and has a word or a call. */
+const endsInSense = ({ answer, ...each }: Exchange): boolean =>
+  answer !== undefined &&
+  !isCutOff(answer.stop) &&
+  (answer.calls > 0 || /\p{L}{3}/u.test(answer.text)) &&
+  senseless({ answer, ...each }) === undefined;
 
 /** Questions with codes in their prompt, which the answer repeats. */
 const LOOKS_FOR_CODES = ["needle", "long-prompt"];
@@ -130,14 +143,17 @@ export const senselessRules: readonly OfServer[] = [
       const bad = talked.filter((each) => senseless(each) !== undefined);
       const [first] = bad;
       const isMost = bad.length * 2 >= talked.filter(({ answer }) => answer.text !== "").length;
-      const how = first !== undefined && isMost ? senseless(first) : besideTheQuestion(seen);
+      const how =
+        first !== undefined && (isMost || !talked.some(endsInSense))
+          ? senseless(first)
+          : besideTheQuestion(seen);
       if (how === undefined) return undefined;
       const example = first ?? talked.find(({ probe }) => LOOKS_FOR_CODES.includes(probe));
       return {
         cause: `The model's answers are garbage: ${how}, such as \`${shown(example?.answer.text ?? "")}\`.`,
         advice: `${kept(seen)}Kernels, cache or checkpoint don't fit together here. Try one at a time, then \`serving verify\` again: ${suspects(seen)}.`,
         command: "serving fetch --check",
-        probes: failedWith(seen, ({ answer }) => answer !== undefined),
+        probes: failedWith(seen, (each) => each.answer !== undefined || isEndless(seen, each)),
       };
     },
   },

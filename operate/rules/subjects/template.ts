@@ -5,6 +5,7 @@ import {
   type Exchange,
   failedWith,
   followUps,
+  isEndless,
   type MiscountedPart,
   PARTS,
   type ServerSeen,
@@ -327,7 +328,7 @@ export const templateRules: readonly OfServer[] = [
         cause: `The model never ends its answers: it had not ended after ${first.completion} tokens, ${then}.`,
         advice: `It doesn't write the token that ends a turn, or the server doesn't know it: compare \`eos_token_id\` in generation_config.json of ${seen.declared.model} with the token that ends its turns, and try another build or quantization of it.`,
         command: "serving models",
-        probes: failedWith(seen, cutOff),
+        probes: failedWith(seen, (each) => cutOff(each) || isEndless(seen, each)),
       };
     },
   },

@@ -127,6 +127,23 @@ const causesOf = (server: ServerSeen) =>
 
 const adviceOf = (seen: ServerSeen) => causesOf(seen).map(({ advice }) => advice);
 
+it.each([
+  ["that still answers with one token", 200, ["never-ends"]],
+  ["that answers no more", undefined, ["never-ends", "late"]],
+])("an answer that doesn't come in time of a model that never ends, %s", (_, status, causes) => {
+  const seen = seenIn("as-it-should-be-the-model-never-ends");
+  const asked = { streamed: false, tools: 0 };
+  const late = {
+    ...asked,
+    probe: "window",
+    path: "/v1/chat/completions",
+    noAnswer: "timeout",
+  } as const;
+  const token = { ...asked, probe: "", path: "/v1/completions", ...(status && { status }) };
+  const more = { failed: [...seen.failed, "window"], exchanges: [...seen.exchanges, late, token] };
+  expect(causesOf({ ...seen, ...more }).map(({ id }) => id)).toEqual(causes);
+});
+
 describe("the container's own arguments", () => {
   it("say what runs otherwise than the stack file", () => {
     const seen = seenIn("the-reasoning-parser-of-another-family-the-stack-file-has-the-family-s");

@@ -60,6 +60,31 @@ describe("answers without sense", () => {
     expect(JSON.stringify(all)).not.toMatch(/truncation/);
   });
 
+  it("are garbage where none ends, whatever marks stand among them", async () => {
+    const texts = [`alGiBwn${" ".repeat(600)}x`, "<|endoftext|> gz Qe", "7zF"];
+    let count = 0;
+    const endless: RouteTable = {
+      [CHAT]: (exchange) => {
+        const reply = saying({ content: texts[count++ % 3] }, 512)[CHAT]?.(exchange);
+        if (reply === undefined || !("json" in reply)) return { status: 500, text: "" };
+        const [choice] = objectsIn(reply.json.choices);
+        const choices = [{ ...choice, finish_reason: "length" }];
+        return { status: 200, json: { ...reply.json, choices } };
+      },
+    };
+    const all = await asked(endless, [...WHOLE, "chat-tools"]);
+    expect(said(all)).toEqual([
+      [
+        [
+          "garbage",
+          "The model's answers are garbage: one fragment again and again (` `), such as `alGiBwn x`.",
+          ["chat", "chat-tool-result", "chat-tools", "thinking-off"],
+        ],
+      ],
+      [],
+    ]);
+  });
+
   it("are garbage where they have nothing to do with the questions", async () => {
     const text = "pelican harbour seven umbrella glass mountain wicket";
     const all = await asked(saying({ content: text }), ["chat", "chat-tool-result", "needle"]);
