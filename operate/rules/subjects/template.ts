@@ -63,6 +63,8 @@ function templatesRefusal(seen: ServerSeen): ReturnType<typeof commonRefusal> {
     : { refusal, probes: failedWith(seen, (each) => each.refusal === refusal) };
 }
 
+const DIRECTLY = "Ask vLLM itself (--base-url) where a proxy stands before it.";
+
 /** Where the template is, and what to do with it. */
 function templateAdvice(seen: ServerSeen, what: string): string {
   const otherwise = optionOtherwise(seen, "chat-template");
@@ -132,7 +134,7 @@ function miscounted(
       : [`writes ${named} ${timesText(first.times)}`, "writes each message once"];
   return {
     cause: `The chat template, or what stands before vLLM, ${does}: ${counted(first)}.`,
-    advice: `Ask vLLM itself (--base-url) where a proxy stands before it. ${templateAdvice(seen, `Use a template that ${wanted}`)}`,
+    advice: `${DIRECTLY} ${templateAdvice(seen, `Use a template that ${wanted}`)}`,
     probes,
   };
 }
@@ -264,8 +266,8 @@ export const templateRules: readonly OfServer[] = [
       const calls = seen.exchanges.some(({ answer }) => (answer?.calls ?? 0) > 0);
       if (calls || writtenCall(seen) !== undefined) return undefined;
       return {
-        cause: `The chat template leaves the tools out: the prompt has ${first} tokens, however many tools are offered.`,
-        advice: templateAdvice(seen, "Use a template that lists the tools"),
+        cause: `The chat template, or what stands before vLLM, leaves the tools out: the prompt has ${first} tokens, however many tools are offered.`,
+        advice: `${DIRECTLY} ${templateAdvice(seen, "Use a template that lists the tools")}`,
         probes: failedWith(
           seen,
           ({ tools: offered, answer }) => offered > 0 && answer !== undefined && answer.calls === 0,

@@ -51,7 +51,7 @@ const CAUSES: Readonly<Record<string, readonly [id: string, advice: string]>> = 
   ],
   "a-template-without-tools-no-call-comes": [
     "template-without-tools",
-    `Use a template that lists the tools (${B}.chatTemplate sets another). If the model's own is right already, the server was started with another: \`serving up\`.`,
+    `Ask vLLM itself (--base-url) where a proxy stands before it. Use a template that lists the tools (${B}.chatTemplate sets another). If the model's own is right already, the server was started with another: \`serving up\`.`,
   ],
   "a-window-of-2048-the-stack-file-has-more": ["other-window", OLDER("maxModelLen: 65536")],
   "as-it-should-be-another-model-has-its-names": [
