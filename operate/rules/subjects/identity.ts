@@ -15,10 +15,7 @@ import { APPLY_STACK_FILE, alreadyDeclared, optionOtherwise, serverSetting } fro
 const WAYS_TO_A_CHAT = /^\/v1\/(?:chat\/completions|responses|messages|completions)/;
 
 /** A path that vLLM's own web server doesn't have; a model that isn't served has other words. */
-const isMissing = ({
-  status,
-  refusal = "",
-}: Partial<Pick<Exchange, "status" | "refusal">>): boolean =>
+const isMissing = ({ status, refusal = "" }: Exchange): boolean =>
   status === 404 && /"detail": ?"Not Found"/.test(refusal);
 
 const NAME_PROBES = ["models", "alias", "unknown-tier"];
@@ -153,9 +150,7 @@ export const identity: readonly OfServer[] = [
     find(seen) {
       const asked = seen.exchanges.filter(({ path }) => WAYS_TO_A_CHAT.test(path));
       const missing = asked.filter(isMissing);
-      const isServed = asked.some(
-        ({ status, refusal }) => status !== undefined && !isMissing({ status, refusal }),
-      );
+      const isServed = asked.some((each) => each.status !== undefined && !isMissing(each));
       if (!isVllm(seen.running) || isServed || !missing.some(({ path }) => path === CHAT_PATH))
         return undefined;
       const paths = [...new Set(missing.map(({ path }) => path))].filter(
