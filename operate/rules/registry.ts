@@ -104,6 +104,8 @@ const raised = words.extend({
       says: text.optional(),
     }),
   ),
+  /** Who says it, where that is not the program itself. */
+  by: z.literal("docker").optional(),
   /** What it says where it is something else. */
   unless: text.optional(),
   cases: line.shape.cases,
@@ -195,14 +197,14 @@ function caughtBy({ below, at, kind, says }: Alternative, raised: LastWord, text
 }
 
 /** A rule over what ended a program. */
-function ofTheEnd(id: string, { any, unless, ...words }: RaisedWords): WeighingRule {
+function ofTheEnd(id: string, { any, by, unless, ...words }: RaisedWords): WeighingRule {
   const alternatives = any.map(({ below, at, kind, says }): Alternative => {
     const patterns = { below: patternOf(below), at: patternOf(at) };
     return defined({ ...patterns, kind: patternOf(kind), says: patternOf(says) });
   });
   const not = patternOf(unless);
   const groupsIn = (raised: LastWord | undefined) => {
-    if (raised === undefined) return undefined;
+    if (raised === undefined || (by !== undefined && raised.by !== by)) return undefined;
     const { said, before = [], first } = raised;
     const texts = [said, ...before, ...(first === undefined ? [] : [first])];
     if (texts.some((each) => not?.test(each))) return undefined;

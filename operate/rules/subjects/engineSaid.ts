@@ -117,6 +117,10 @@ function explained(picture: Picture, log: LogReading, raised: LastWord): Explana
   };
 }
 
+/** Docker was asked to start a container, and not to show, fetch or enter one. */
+const STARTS =
+  /^docker: |OCI runtime create|create (?:shim )?task|start container|container init|^exec |nvidia-container-cli|exec user process/;
+
 /** What to run next, by where the value stands that is to be corrected. */
 function nextOf(
   { by }: LastWord,
@@ -159,8 +163,9 @@ const isGeneric = ({ said, first }: LastWord): boolean =>
   first !== undefined &&
   /If you were trying to load it from|make sure you don't have a local directory/.test(said);
 
-function whoEnded({ by, isEnd, hadServed, afterServing }: LastWord): string {
-  if (by === "docker") return "The container can't be started";
+function whoEnded({ by, line, isEnd, hadServed, afterServing }: LastWord): string {
+  if (by === "docker")
+    return STARTS.test(line) ? "The container can't be started" : "Docker refuses";
   if (!isEnd) return "The server did not come up. It logged last";
   return hadServed || afterServing === true ? "vLLM served, then ended" : "vLLM ended";
 }

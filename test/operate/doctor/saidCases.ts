@@ -106,8 +106,8 @@ export const SAID: readonly MatrixCase[] = [
   said("server-instead-of-serve", "'server'", "argument subparser: invalid choice", {
     change: "Look at line",
   }),
-  said("oci-error", "OCI runtime", "can't be started: failed to create task", {
-    change: "Docker itself says it",
+  known("program-missing", "oci-error", "OCI runtime", {
+    cause: "The image has no program vllm-serve",
   }),
   said("attention-backend", "Valid options are", "ended: Unknown attention backend: 'FLASHINFR'", {
     text: withServer(["environment", { MY_BACKEND: "FLASHINFR" }]),

@@ -673,7 +673,7 @@ const OTHERS: readonly PlaceCase[] = [
     name: "a full disk, in Go's words",
     id: "no-space",
     lines: ["failed to register layer: write /usr/lib/libx.so: no space left on device"],
-    change: "free some space",
+    change: "remove what nobody uses",
   },
   {
     name: "NCCL's shared memory",

@@ -1,0 +1,203 @@
+import type { PlaceCase } from "./placeCases";
+
+const access = (path: string, status: string, { method = "POST", client = "10.0.0.9" } = {}) =>
+  `INFO:     ${client}:51544 - "${method} ${path} HTTP/1.1" ${status}`;
+const times = (count: number, ...lines: readonly string[]): string[] =>
+  Array.from({ length: count }, () => lines).flat();
+
+const docker = (said: string) => `docker: Error response from daemon: ${said}`;
+const created = (said: string) =>
+  docker(
+    `failed to create task for container: failed to create shim task: OCI runtime create failed: ${said}: unknown`,
+  );
+const NO_LOGS = /docker logs/;
+
+/** Docker's own words, by what stands behind its prefix. */
+const DOCKER: readonly PlaceCase[] = [
+  {
+    name: "a name twice",
+    id: "container-name-taken",
+    lines: [
+      docker('Conflict. The container name "/chat-1" is already in use by container "63675f28".'),
+    ],
+    cause: "called chat-1",
+    change: "Remove the old one",
+    not: NO_LOGS,
+  },
+  {
+    name: "an image without vllm",
+    id: "no-vllm-inside",
+    lines: [created('runc create failed: exec: "vllm": executable file not found in $PATH')],
+    not: NO_LOGS,
+  },
+  {
+    name: "an image without a program",
+    id: "program-missing",
+    lines: [
+      created('runc create failed: exec: "/srv/go": stat /srv/go: no such file or directory'),
+    ],
+    cause: "no program /srv/go",
+    not: NO_LOGS,
+  },
+  {
+    name: "an option for a program",
+    id: "program-missing",
+    lines: [created('runc create failed: exec: "--model": executable file not found in $PATH')],
+    cause: "took the option --model for the program",
+  },
+  {
+    name: "a program that may not be run",
+    id: "program-missing",
+    lines: [created('runc create failed: exec: "/srv/go.sh": permission denied')],
+    cause: "/srv/go.sh isn't executable",
+  },
+  {
+    name: "an exec of nvidia-smi",
+    id: "program-not-inside",
+    lines: [
+      'OCI runtime exec failed: exec failed: unable to start container process: exec: "nvidia-smi": executable file not found in $PATH: unknown',
+    ],
+    cause: "The container runs, and has no `nvidia-smi`",
+    change: "--gpus all",
+    not: /can't be started/,
+  },
+  {
+    name: "an exec of something else",
+    id: "program-not-inside",
+    lines: [
+      'OCI runtime exec failed: exec failed: unable to start container process: exec: "vllm": executable file not found in $PATH: unknown',
+    ],
+    cause: "no program vllm: its image lacks it",
+  },
+  {
+    name: "an exec into what ended",
+    id: "program-not-inside",
+    lines: ["Error response from daemon: Container 4f2a is not running"],
+    cause: "in the container 4f2a: it isn't running",
+  },
+  {
+    name: "a socket of others",
+    id: "docker-denied",
+    lines: [
+      "permission denied while trying to connect to the docker API at unix:///var/run/docker.sock",
+    ],
+    cause: "may not use Docker",
+    change: "join that group",
+    not: /can't be started/,
+  },
+  {
+    name: "an engine that doesn't run",
+    id: "docker-unreachable",
+    lines: [
+      "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",
+    ],
+    cause: "engine doesn't answer",
+  },
+  {
+    name: "a registry without a name",
+    id: "registry-unreachable",
+    lines: [
+      docker(
+        'failed to resolve reference "quay.example/a:1": failed to do request: Head "https://quay.example/v2/a/manifests/1": dial tcp: lookup quay.example on 10.0.0.1:53: no such host',
+      ),
+    ],
+    cause: "finds no address of quay.example",
+    change: "HTTPS_PROXY",
+  },
+  {
+    name: "an image that isn't handed out",
+    id: "image-denied",
+    lines: [
+      docker(
+        "pull access denied for org/a, repository does not exist or may require 'docker login'",
+      ),
+    ],
+    cause: "hand out org/a",
+  },
+  {
+    name: "too many pulls",
+    id: "registry-limit",
+    lines: ["Error response from daemon: toomanyrequests: Rate exceeded"],
+    change: "log in",
+    not: /can't be started|docker logs/,
+  },
+  {
+    name: "a device without a description",
+    id: "gpu-cdi-missing",
+    lines: [created("failed to inject CDI devices: unresolvable CDI devices nvidia.com/gpu=1")],
+    cause: "unresolvable CDI devices nvidia.com/gpu=1.",
+    change: "make the list",
+  },
+  {
+    name: "an engine without descriptions",
+    id: "gpu-cdi-missing",
+    lines: [docker('could not select device driver "cdi" with capabilities: []')],
+    change: "`--gpus all`",
+  },
+  {
+    name: "a GPU that Docker 29 doesn't find",
+    id: "gpu-cdi-missing",
+    lines: [docker("failed to discover GPU vendor from CDI: no known GPU vendor found")],
+    change: "install the toolkit if it is missing",
+  },
+  {
+    name: "no RDMA",
+    id: "host-device-missing",
+    lines: [
+      docker(
+        'error gathering device information while adding custom device "/dev/infiniband/rdma_cm": no such file or directory',
+      ),
+    ],
+    cause: "no /dev/infiniband/rdma_cm",
+    change: "Leave `--device /dev/infiniband/rdma_cm` out",
+  },
+  {
+    name: "another device",
+    id: "host-device-missing",
+    lines: [
+      docker(
+        'error gathering device information while adding custom device "/dev/kfd": no such file or directory',
+      ),
+    ],
+    cause: "no /dev/kfd",
+  },
+  {
+    name: "a network that isn't there",
+    id: "docker-network-missing",
+    lines: [docker("network back not found")],
+    cause: "no network called back",
+  },
+  {
+    name: "swap below the memory",
+    id: "docker-option-refused",
+    lines: [docker("Minimum memoryswap limit should be larger than memory limit, see usage")],
+    change: "`--memory` or more",
+  },
+  {
+    name: "an image's name",
+    id: "docker-option-refused",
+    lines: ["docker: invalid reference format: repository name (org/A) must be lowercase"],
+    cause: "repository name (org/A) must be lowercase",
+    not: NO_LOGS,
+  },
+  {
+    name: "anything else that Docker refuses",
+    id: "engine-said",
+    lines: ["Error response from daemon: plugin of volumes is away"],
+    cause: "Docker refuses: plugin of volumes is away",
+    change: "Docker itself says it",
+    not: NO_LOGS,
+  },
+  {
+    name: "a full disk of anybody's",
+    id: "no-space",
+    lines: ["Error: open /data/models/a.bin: no space left on device"],
+    cause: "A disk is full",
+  },
+];
+
+const preempted = (times: number) =>
+  `WARNING 08-20 10:18:39 scheduler.py:1141] Sequence group 7 is preempted by PreemptionMode.RECOMPUTE mode because there is not enough KV cache space. total_num_cumulative_preemption=${times}`;
+
+/** What clients, their servers, Docker and the machine say, each told by who says it. */
+export const SERVICE_CASES: readonly PlaceCase[] = [...DOCKER];
