@@ -303,7 +303,7 @@ function namesOf({ hit, server: { key, container, settings }, picture }: Told) {
     server: settings,
     machine: stack?.settings,
     seeTheLink: SEE_THE_LINK,
-    notOurFile: NOT_OUR_FILE,
+    notOurFile: stack?.settings.bridge && NOT_OUR_FILE,
     template: argumentsOf(hit.log).find(({ names }) => names.includes("--chat-template"))?.value,
     current,
     pinNewer: pinNewer(current),

@@ -197,7 +197,9 @@ export const bridgeRules: readonly (WeighingRule | Row | OfServer)[] = [
       "Hosted_vllmException",
       /Hosted_vllmException - Cannot connect to host ([^\s:]+):(\d+)/,
     ),
-    say({ hit, picture: { containers, stack } }) {
+    say({ hit, picture }) {
+      const { containers } = picture;
+      const isOurs = setting(picture, "bridge") !== undefined;
       const [host = "", port = ""] = hit.groups;
       // The bridge keeps its log while a server is replaced.
       if (containers?.some(({ name, health }) => name === host && health === "healthy"))
@@ -209,11 +211,12 @@ export const bridgeRules: readonly (WeighingRule | Row | OfServer)[] = [
       return isLoopback(host)
         ? {
             cause: `The bridge looks for the server on loopback (${host}:${port}), and nothing answers there: in a container that is the container itself.`,
-            advice:
-              stack === undefined
-                ? `Start the server, if it doesn't run. From a container write an address that leads out of it as \`api_base\`, such as \`http://host.docker.internal:${port}/v1\` with \`--add-host=host.docker.internal:host-gateway\`.`
-                : NOT_OUR_FILE,
-            command: "serving up",
+            advice: isOurs
+              ? NOT_OUR_FILE
+              : `Start the server, if it doesn't run. From a container write an address that leads out of it as \`api_base\`, such as \`http://host.docker.internal:${port}/v1\` with \`--add-host=host.docker.internal:host-gateway\`.`,
+            command: isOurs
+              ? "serving up"
+              : `curl -sS http://${host}:${port}/v1/models; serving status --wait`,
           }
         : {
             cause: `Nothing answers the bridge at ${host}:${port}: the server is down or still starting.`,

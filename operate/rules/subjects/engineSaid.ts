@@ -2,8 +2,16 @@ import { basename } from "node:path";
 import { clause } from "../../../faults/quoting";
 import { startedAgain } from "../../../machines/docker/containers";
 import type { LastWord, LogReading } from "../../sees/log/scanLog";
-import { ANSWERED, READY, startSign } from "../../sees/log/sign";
-import { isHealthy, type Picture, type Server, type Sighting, serverOf, stateOf } from "../picture";
+import { startSign } from "../../sees/log/sign";
+import {
+  isHealthy,
+  isUp,
+  type Picture,
+  type Server,
+  type Sighting,
+  serverOf,
+  stateOf,
+} from "../picture";
 import { APPLY, type Explanation, explaining, type Held, type WeighingRule } from "../rule";
 import {
   argumentsIn,
@@ -58,12 +66,12 @@ function explainsTheEnd(picture: Picture, { explanation: { hit, failsStart } }: 
 
 /** What ended the program of a log; `undefined` where it goes on, or doesn't say. */
 export function endOf(picture: Picture, log: LogReading): LastWord | undefined {
-  const { raised, kind, hits } = log;
+  const { raised, kind } = log;
   if (raised === undefined || kind === "kernel" || kind === "probes") return undefined;
   if (raised.afterServing) return raised;
   if (isHealthy(picture, log)) return undefined;
   // An error that was only logged ends a program that never came up.
-  return raised.isEnd || !(hits.has(READY) || hits.has(ANSWERED)) ? raised : undefined;
+  return raised.isEnd || !isUp(log) ? raised : undefined;
 }
 
 /** What ended a program, as a rule was told by it; `groups` are what its pattern caught. */

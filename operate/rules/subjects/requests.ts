@@ -1,8 +1,7 @@
 import { clause } from "../../../faults/quoting";
 import type { LogReading, Refused } from "../../sees/log/scanLog";
-import { ANSWERED, READY } from "../../sees/log/sign";
 import { AGAIN_AND_AGAIN } from "../oneTry";
-import { isHealthy, type Picture, serverOf } from "../picture";
+import { isHealthy, isUp, type Picture, serverOf } from "../picture";
 import { type Explanation, LOOK, ofSomeLog, type WeighingRule } from "../rule";
 import { endOf } from "./engineSaid";
 import { argumentsOf } from "./pointed";
@@ -53,8 +52,7 @@ const RAISED_BY = [
 
 /** Whether a log is of a server that serves, and goes on. */
 const serves = (picture: Picture, log: LogReading): boolean =>
-  (log.hits.has(READY) || log.hits.has(ANSWERED)) &&
-  (endOf(picture, log) === undefined || isHealthy(picture, log));
+  isUp(log) && (endOf(picture, log) === undefined || isHealthy(picture, log));
 
 /** Of whom a rule has to say nothing: another one reads its words. */
 const KNOWN_ELSEWHERE =

@@ -1,10 +1,17 @@
 import { shellWord } from "../../../faults/shellWords";
 import type { ContainerState } from "../../../machines/docker/containers";
 import type { LogReading } from "../../sees/log/scanLog";
-import { RAISED, READY, TROUBLE } from "../../sees/log/sign";
+import { RAISED, TROUBLE } from "../../sees/log/sign";
 import { endedBadly } from "../../sees/onRequest";
 import { wasAskedAgain } from "../oneTry";
-import { isHealthy, isOnRequest, type Picture, plannedStates, type Sighting } from "../picture";
+import {
+  isHealthy,
+  isOnRequest,
+  isUp,
+  type Picture,
+  plannedStates,
+  type Sighting,
+} from "../picture";
 import { explaining, isHarmless, type WeighingRule } from "../rule";
 import { engineSaid } from "./engineSaid";
 import { stateLine } from "./killed";
@@ -103,6 +110,6 @@ const wasStopped = (picture: Picture, state: ContainerState): boolean =>
 /** The last error of a log that shows no server that came up: one that serves survived its errors. */
 function lastError(log: LogReading): Sighting | undefined {
   const hit = log.hits.get(RAISED) ?? log.hits.get(TROUBLE);
-  if (hit === undefined || log.hits.has(READY)) return undefined;
+  if (hit === undefined || isUp(log)) return undefined;
   return wasAskedAgain({ ...hit, log }) ? undefined : { ...hit, log };
 }

@@ -49,7 +49,7 @@ const WORKER_FAILED = /Worker failed with error ['"](.+?)['"], please check/;
 const SURVIVES =
   /Exception in ASGI application|Exception ignored|never retrieved|Logging error|Exception in (?:callback|thread)/;
 /** What a client's library raises of a request, and whoever uses it answers with. */
-const OF_A_REQUEST = /^litellm\.(?:\w+\.)*\w+(?:Error|Exception)\b/;
+const OF_A_REQUEST = /^litellm\.(?:\w+\.)*\w*(?:Error|Exception|Timeout)\b/;
 /** How vLLM's logger introduces what a process ends of. */
 const ENDS =
   /failed to start|fatal error|hit an exception|output_handler failed|initialization failed/i;

@@ -761,8 +761,10 @@ export const cases: readonly MatrixCase[] = [
     ],
     after: ({ plan }) => expect(plan.containers[0]?.command).toContain("--enable-prefix-caching"),
   }),
-  own("bridge-generic-prefix", "212 validation errors", { change: "file that the plan writes" }),
-  own("bridge-without-key", "refused to start", {}),
+  own("bridge-generic-prefix", "212 validation errors", {
+    change: "write `model: hosted_vllm/<served name>`",
+  }),
+  own("bridge-without-key", "refused to start", { change: "LITELLM_MASTER_KEY" }),
   own("bridge-wrong-key", "No connected db", {}),
   own("bridge-cooldown", "No deployments available", {}),
   own("bridge-upstream-down", `${CONTAINER}:8001`, {}),

@@ -1,9 +1,70 @@
-import type { PlaceCase } from "./placeCases";
+import { type PlaceCase, UP } from "./placeCases";
+
+const LITELLM = "/srv/proxy/lib/python3.11/site-packages/litellm";
 
 const access = (path: string, status: string, { method = "POST", client = "10.0.0.9" } = {}) =>
   `INFO:     ${client}:51544 - "${method} ${path} HTTP/1.1" ${status}`;
-const times = (count: number, ...lines: readonly string[]): string[] =>
-  Array.from({ length: count }, () => lines).flat();
+const CHAT = "/v1/chat/completions";
+
+const ofLiteLlm = (what: string, ...files: readonly string[]): string[] => [
+  "12:17:24 - LiteLLM Proxy:ERROR: common_request_processing.py:1839 - Exception occured",
+  "Traceback (most recent call last):",
+  '  File "/srv/proxy/lib/python3.11/site-packages/aiohttp/connector.py", line 1322, in _wrap',
+  "    sock = await start_connection(",
+  "ConnectionRefusedError: [Errno 111] Connect call failed ('127.0.0.1', 8001)",
+  "",
+  "The above exception was the direct cause of the following exception:",
+  "",
+  "Traceback (most recent call last):",
+  ...files.flatMap((file) => [`  File "${file}", line 7, in f`, "    f(x)"]),
+  what,
+];
+
+/** LiteLLM of somebody else's, in a container or not. */
+const BRIDGE: readonly PlaceCase[] = [
+  {
+    name: "what LiteLLM raises of a request",
+    id: "bridge-upstream-down",
+    lines: [
+      ...ofLiteLlm(
+        "litellm.exceptions.InternalServerError: litellm.InternalServerError: Hosted_vllmException - Cannot connect to host localhost:8001 ssl:default",
+        `${LITELLM}/main.py`,
+      ),
+      access(CHAT, "500 Internal Server Error"),
+    ],
+    cause: "on loopback (localhost:8001)",
+    change: "as `api_base`",
+    not: /vLLM ended|file that the plan writes/,
+  },
+  {
+    name: "one request of LiteLLM's that failed of something else",
+    id: "",
+    lines: [
+      ...ofLiteLlm("litellm.exceptions.Timeout: it took too long", `${LITELLM}/main.py`),
+      access(CHAT, "408 Request Timeout"),
+      access(CHAT, "200 OK"),
+    ],
+  },
+  {
+    name: "a key that everybody knows",
+    id: "bridge-without-key",
+    lines: ["LiteLLM proxy refused to start: the master key is a publicly known default."],
+    change: "LITELLM_MASTER_KEY",
+    not: /file that the plan writes/,
+  },
+  {
+    name: "a model of the proxy's without a provider",
+    id: "bridge-provider-missing",
+    lines: [
+      "12:13:20 - LiteLLM Router:ERROR: router.py:9852 - Error creating deployment: litellm.BadRequestError: LLM Provider NOT provided. Pass in the LLM provider you are trying to call. You passed model=m7",
+      "litellm.exceptions.BadRequestError: litellm.BadRequestError: LLM Provider NOT provided. You passed model=m7",
+      UP,
+    ],
+    cause: "`m7`",
+    change: "hosted_vllm/m7",
+    not: /aider/,
+  },
+];
 
 const docker = (said: string) => `docker: Error response from daemon: ${said}`;
 const created = (said: string) =>
@@ -196,8 +257,5 @@ const DOCKER: readonly PlaceCase[] = [
   },
 ];
 
-const preempted = (times: number) =>
-  `WARNING 08-20 10:18:39 scheduler.py:1141] Sequence group 7 is preempted by PreemptionMode.RECOMPUTE mode because there is not enough KV cache space. total_num_cumulative_preemption=${times}`;
-
 /** What clients, their servers, Docker and the machine say, each told by who says it. */
-export const SERVICE_CASES: readonly PlaceCase[] = [...DOCKER];
+export const SERVICE_CASES: readonly PlaceCase[] = [...BRIDGE, ...DOCKER];

@@ -138,7 +138,7 @@ describe("a rule that rules.yaml tells as a whole", () => {
     [
       "LiteLLM proxy refused to start: no master key",
       withServer(),
-      { change: /^No setting to change: the file that the plan writes/, command: /^serving up$/ },
+      { change: /^No setting to change: give LiteLLM a key/, command: /^echo "sk-\$\(openssl/ },
     ],
     [
       "No deployments available for selected model",
