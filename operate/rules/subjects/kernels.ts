@@ -31,6 +31,7 @@ export const KERNELS = valueBy(
       z.strictObject({
         name: text,
         below: pattern,
+        says: pattern.optional(),
         set: settings,
         setting: text.optional(),
         option: text.optional(),
@@ -48,8 +49,8 @@ type Use = (typeof KERNELS.uses)[number];
 
 /** What a compiler says itself of the kernel that it can't make. */
 const COMPILER_SAYS = startSign(
-  ["fatal", "error", "No supported CUDA architectures", "Failed to run cutlass"],
-  /(No supported CUDA architectures found for major versions.{0,60}|Failed to run cutlass .{0,80} on sm\d+.{0,60})|\b((?:ptxas|nvcc|cicc|nvlink|fatbinary|cudafe\+\+)\b[^:'"]{0,60}(?:fatal|error)[^:'"]{0,20}: (?!.*(?:emory|signal 9|Killed)).{3,200}|\S{1,200}\.(?:cu|cuh|cpp|h|hpp)\(\d+\): error: .{3,200})/,
+  ["fatal", "error", "Failed to run cutlass"],
+  /(Failed to run cutlass .{0,80} on sm\d+.{0,60})|\b((?:ptxas|nvcc|cicc|nvlink|fatbinary|cudafe\+\+)\b[^:'"]{0,60}(?:fatal|error)[^:'"]{0,20}: (?!.*(?:emory|signal 9|Killed)).{3,200}|\S{1,200}\.(?:cu|cuh|cpp|h|hpp)\(\d+\): error: .{3,200})/,
 );
 
 /** What is raised of files, the network or memory, wherever it is. */
@@ -81,10 +82,13 @@ function makerOf(raised: LastWord): Maker | undefined {
   return KERNELS.makers.find(({ says }) => says?.test(`${said} ${at}`));
 }
 
-const useOf = ({ files = [] }: LastWord): Use | undefined => {
-  const deepest = [...files].reverse();
-  return KERNELS.uses.find(({ below }) => deepest.some((file) => below.test(file)));
-};
+function useOf(files: readonly string[], said: string): Use | undefined {
+  const { uses } = KERNELS;
+  return (
+    uses.find(({ below }) => files.some((file) => below.test(file))) ??
+    uses.find(({ says }) => says?.test(said))
+  );
+}
 
 /** The first value that another maker's kernels go by, and that the server doesn't run with. */
 function otherValue({ without }: Use, maker: Maker | undefined, runsWith: string) {
@@ -133,11 +137,11 @@ export const kernels: readonly WeighingRule[] = [
       const compiler = seen(picture, COMPILER_SAYS);
       const about = log ?? compiler?.log;
       if (about === undefined) return undefined;
-      const maker = raised && makerOf(raised);
-      const use = raised && useOf(raised);
+      const said = compiler?.groups.find((group) => group !== "") ?? raised?.said ?? "";
+      const maker = raised ? makerOf(raised) : KERNELS.makers.find(({ says }) => says?.test(said));
+      const use = useOf(raised?.files ?? [], said);
       const server = serverOf(picture, about);
       const { edits, words } = switchOff(maker, use, server, about);
-      const said = compiler?.groups.find((group) => group !== "") ?? raised?.said ?? "";
       const release =
         "A newer release may have a kernel for it, and an older one may not have needed it: pin another one";
       return {

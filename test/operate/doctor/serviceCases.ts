@@ -1,4 +1,4 @@
-import { type PlaceCase, UP } from "./placeCases";
+import { type PlaceCase, raised, UP } from "./placeCases";
 
 const LITELLM = "/srv/proxy/lib/python3.11/site-packages/litellm";
 
@@ -257,5 +257,46 @@ const DOCKER: readonly PlaceCase[] = [
   },
 ];
 
+/** NCCL, and processes that wait for each other. */
+const RANKS: readonly PlaceCase[] = [
+  {
+    name: "a step that all take together",
+    id: "collective-timeout",
+    lines: [
+      "ERROR 07-01 13:54:43 w.py:120] Worker VllmWorkerProcess pid 1159 died, exit code: -6",
+      "[rank0]:[E ProcessGroupNCCL.cpp:563] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2, OpType=ALLREDUCE, NumelIn=1, Timeout(ms)=600000) ran for 600059 milliseconds before timing out.",
+    ],
+    cause: "waited 600 s for each other in one step (ALLREDUCE)",
+  },
+  {
+    name: "a worker that died",
+    id: "engine-said",
+    lines: ["ERROR 07-01 13:54:43 w.py:120] Worker VllmWorkerProcess pid 1159 died, exit code: -6"],
+    cause: "VllmWorkerProcess (pid 1159) ended by signal 6",
+  },
+  {
+    name: "kernels of another GPU",
+    id: "backend-of-another-gpu",
+    lines: raised("RuntimeError: No supported CUDA architectures found for major versions [9].", [
+      "flashinfer/compilation_context.py",
+    ]),
+    cause: "for GPUs 9.x alone",
+    change: "moeBackend: marlin",
+  },
+  {
+    name: "a kernel that ran and failed, by its own line",
+    id: "kernel-unfit",
+    lines: ["RuntimeError: [FP8 gemm Runner] Failed to run cutlass FP8 gemm on sm120. Error: x"],
+    cause: "CUTLASS can't make or run a kernel on this GPU, for linear layers",
+    change: "--linear-backend marlin",
+  },
+  {
+    name: "another image's platform",
+    id: "wrong-platform",
+    lines: ["no matching manifest for linux/arm64/v8 in the manifest list entries"],
+    not: /"command":"[^"]*serving pin/,
+  },
+];
+
 /** What clients, their servers, Docker and the machine say, each told by who says it. */
-export const SERVICE_CASES: readonly PlaceCase[] = [...BRIDGE, ...DOCKER];
+export const SERVICE_CASES: readonly PlaceCase[] = [...BRIDGE, ...DOCKER, ...RANKS];

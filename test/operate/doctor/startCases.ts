@@ -715,12 +715,6 @@ const OTHERS: readonly PlaceCase[] = [
     not: /docker logs/,
   },
   {
-    name: "kernels of another GPU",
-    id: "kernel-unfit",
-    lines: ["RuntimeError: No supported CUDA architectures found for major versions [10]."],
-    cause: "for major versions [10].",
-  },
-  {
     name: "an API without its /v1, in Go's words",
     id: "client-path-missing",
     lines: ['Error: POST "http://localhost:11434/chat/completions": 404 Not Found'],
