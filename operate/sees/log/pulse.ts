@@ -75,7 +75,9 @@ interface Still {
   newest: Figures;
   isSame: boolean;
   isHealthy: boolean;
-  /** Clock of the last line that says that the engine waits. */
+  /** How often the engine said that its workers took nothing for a minute. */
+  waits: number;
+  /** Clock of the last line that says that the engine waits: one step may take a minute. */
   until?: number;
 }
 
@@ -103,7 +105,9 @@ export class PulseReader {
     const clock = WAITS.test(line) ? secondsIn(line) : undefined;
     for (const each of this.still.values()) {
       each.isHealthy ||= isHealthy;
-      if (clock !== undefined) each.until = clock;
+      if (clock === undefined) continue;
+      each.waits++;
+      if (each.waits > 1) each.until = clock;
     }
   }
 
@@ -123,7 +127,7 @@ export class PulseReader {
   private rest(engine: string, now: Figures): void {
     const known = this.still.get(engine);
     if (known === undefined) {
-      this.still.set(engine, { first: now, newest: now, isSame: true, isHealthy: false });
+      this.still.set(engine, { first: now, newest: now, isSame: true, isHealthy: false, waits: 0 });
       return;
     }
     known.isSame &&= known.newest.running === now.running && known.newest.usage === now.usage;

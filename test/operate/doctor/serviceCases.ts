@@ -298,5 +298,151 @@ const RANKS: readonly PlaceCase[] = [
   },
 ];
 
+const figures = (clock: string, generation: number) =>
+  `(APIServer pid=1) INFO 09-05 ${clock} [loggers.py:271] Engine 000: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: ${generation}.0 tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 34.3%, Prefix cache hit rate: 61.0%`;
+const blocked = (clock: string) =>
+  `(EngineCore pid=2) INFO 09-05 ${clock} [shm_broadcast.py:698] No available shared memory broadcast block found in 60 seconds.`;
+const preempted = (times: number) =>
+  `WARNING 08-20 10:18:39 scheduler.py:1141] Sequence group 7 is preempted by PreemptionMode.RECOMPUTE mode because there is not enough KV cache space. total_num_cumulative_preemption=${times}`;
+
+/** An engine whose workers take no step, or take one again and again. */
+const HANGS: readonly PlaceCase[] = [
+  {
+    name: "workers that took nothing for minutes, behind one interval without a token",
+    id: "engine-hangs",
+    lines: [figures("10:00:00", 0), blocked("10:01:00"), blocked("10:02:00")],
+    cause: "no token was made for 2 min 0 s",
+    not: /cache doesn't fill/,
+  },
+  {
+    name: "workers that took nothing for one minute",
+    id: "",
+    lines: [figures("10:00:00", 0), blocked("10:01:00")],
+  },
+  {
+    name: "workers that took something again",
+    id: "",
+    lines: [
+      figures("10:00:00", 0),
+      blocked("10:01:00"),
+      blocked("10:02:00"),
+      figures("10:02:10", 20),
+    ],
+  },
+  {
+    name: "a cache that is too small for what runs",
+    id: "cache-too-small",
+    lines: [preempted(1), preempted(51)],
+    cause: "51 times",
+    change: "maxNumSeqs",
+  },
+  {
+    name: "one request that gave way",
+    id: "",
+    lines: [preempted(1)],
+  },
+];
+
+const UNREACHED =
+  "Router:INFO: router.py:770 - Exception litellm.APIConnectionError: Cannot connect to host";
+
+/** What clients say of the server that they ask. */
+const CLIENTS: readonly PlaceCase[] = [
+  {
+    name: "a path, as the clients in Go say it",
+    id: "client-path-missing",
+    lines: ['Error: POST "http://10.0.0.7:8000/responses": 404 Not Found {"detail":"x"}'],
+    change: "its base URL lacks the /v1, since it asked for /responses",
+  },
+  {
+    name: "a path with /v1, as the clients in Go say it",
+    id: "",
+    lines: ['POST "http://10.0.0.7:8000/v1/responses": 404 Not Found'],
+  },
+  {
+    name: "a model that may be pulled",
+    id: "client-unknown-model",
+    lines: ["unexpected status 404 Not Found: model 'gpt-oss:20b' not found"],
+    cause: "the model gpt-oss:20b,",
+  },
+  {
+    name: "a name that the container wasn't given",
+    id: "client-host-unknown",
+    lines: [
+      "ERROR: Cannot connect to host host.docker.internal:8000 ssl:default [Name or service not known]",
+      access("/api/models", "200 OK", { method: "GET" }),
+    ],
+    change: "--add-host=host.docker.internal:host-gateway",
+  },
+  {
+    name: "the same, as Node says it",
+    id: "client-host-unknown",
+    lines: ["Error: getaddrinfo ENOTFOUND host.docker.internal"],
+  },
+  {
+    name: "loopback",
+    id: "client-not-reached",
+    lines: [`${UNREACHED} localhost:11434 ssl:default [Connection refused]`],
+    cause: "where that address is the container itself",
+    not: /first start takes minutes|bridge with a key/,
+  },
+  {
+    name: "the machine, from a container",
+    id: "client-not-reached",
+    lines: [
+      `${UNREACHED} host.docker.internal:11434 ssl:default [Connect call failed ('172.17.0.1', 11434)]`,
+    ],
+    cause: "listens on the machine's loopback alone",
+    change: "simpleServer.listen: 172.17.0.1",
+  },
+  {
+    name: "another computer",
+    id: "client-not-reached",
+    lines: [`${UNREACHED} 192.168.1.9:8000 ssl:default [Connection refused]`],
+    cause: "at 192.168.1.9:8000: the server doesn't run",
+    change: "the bridge with a key",
+  },
+  {
+    name: "opencode's words",
+    id: "client-not-reached",
+    lines: ['error=Unable to connect stack="AI_APICallError: Unable to connect\\n at x"'],
+  },
+  {
+    name: "an Ollama, in a client's own words",
+    id: "client-not-reached",
+    lines: ["Unable to connect to local Ollama instance. Ollama may not be running."],
+    cause: "Ollama doesn't run",
+  },
+  {
+    name: "a proxy in between",
+    id: "client-proxy-between",
+    lines: [
+      "OllamaException - Server error '502 Bad Gateway' for url 'http://localhost:11434/api'",
+    ],
+    cause: "answers the client 502",
+    change: "NO_PROXY=localhost",
+  },
+  {
+    name: "a runner that was killed",
+    id: "ollama-runner-killed",
+    lines: [
+      'time=2025-06-27T14:42:08.637Z level=ERROR source=server.go:415 msg="llama runner terminated" error="signal: killed"',
+    ],
+    cause: "killed Ollama's runner (SIGKILL)",
+    not: /docker logs/,
+  },
+  {
+    name: "the same of a load",
+    id: "ollama-runner-killed",
+    lines: ["Error: llama runner process has terminated: signal: killed"],
+  },
+];
+
 /** What clients, their servers, Docker and the machine say, each told by who says it. */
-export const SERVICE_CASES: readonly PlaceCase[] = [...BRIDGE, ...DOCKER, ...RANKS];
+export const SERVICE_CASES: readonly PlaceCase[] = [
+  ...BRIDGE,
+  ...DOCKER,
+  ...RANKS,
+  ...HANGS,
+  ...CLIENTS,
+];
