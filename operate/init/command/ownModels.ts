@@ -52,13 +52,15 @@ export function ownModels(
     : undefined;
   const moved = movedValues(values, { ...places, folder, inside: model });
   const used = [...(isFitting ? [own.volume] : []), ...adapters.used, ...moved.used];
-  const isInside = places.inContainer && isElsewhere(model, id) && model.startsWith("/");
+  // A folder may be mounted where it lies on the machine.
+  const isLost = !isFitting && isElsewhere(model, id);
+  const isInside = places.inContainer && isLost && model.startsWith("/");
   return {
     model: id,
     values: [...(isInside ? [IN_IMAGE] : []), ...moved.values, ...adapters.values],
     leftOut: adapters.leftOut,
     mend: [...adapters.mend, ...moved.mend],
-    lacks: isInside ? [insideText(model, own?.path)] : folderText(model, id, places),
+    lacks: !isLost ? [] : isInside ? [insideText(model, own?.path)] : folderText(model, id, places),
     carried: used.flatMap((volume) => volume?.what ?? []),
   };
 }
@@ -275,7 +277,7 @@ function insideText(model: string, folder: string | undefined): string {
 
 /** Says where a model is that no container of a server has. */
 function folderText(model: string, id: string, { inContainer }: Places): string[] {
-  if (!isElsewhere(model, id) || (!inContainer && fitsServer({ model: { id } }))) return [];
+  if (!inContainer && fitsServer({ model: { id } })) return [];
   const where = inContainer ? "of the command's own container" : "of the machine";
   return [
     `The model is the folder ${asWritten(model)} ${where}, which no server's container has: write its folder on the machine as \`model.id\`, or its hub id.`,

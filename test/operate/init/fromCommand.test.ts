@@ -238,6 +238,11 @@ describe("a model that is a folder of the command's own container", () => {
     });
   });
 
+  it("is that of a mount that has the same path on both sides", async () => {
+    const text = quadlet("Volume=/srv/models:/srv/models", exec("/srv/models/m"));
+    expect(await said(text)).toEqual({ model: { id: "/srv/models/m" }, said: [] });
+  });
+
   it.each([
     ["no volume", "", "no volume says which folder of the machine that is"],
     [
