@@ -105,7 +105,7 @@ function miscounted(
   if (first === undefined) return undefined;
   const paths = [...new Set(found.map(({ path }) => path))];
   const parts = [...new Set(found.map(({ part }) => part))];
-  const named = parts.map((part) => PARTS[part]).join(" and ");
+  const named = parts.map((part) => PARTS[part]).join(", ");
   const probes = seen.failed.filter(
     (name) =>
       found.some(({ probe }) => probe === name) ||

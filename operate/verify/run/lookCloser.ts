@@ -23,7 +23,7 @@ import type { WatchedApi } from "./watchedApi";
 
 /**
  * Everything that is known of a server whose probes have run and failed in part. What no probe asks
- * and a cause is told by is asked here, in at most three requests that change nothing.
+ * and a cause is told by is asked here, in at most four requests that change nothing.
  */
 export async function lookCloser(
   target: ServerTarget,

@@ -353,7 +353,7 @@ describe("what was sent", () => {
       [
         "template-repeats",
         expect.stringMatching(
-          /^The chat template, or what stands before vLLM, writes the system prompt and the earlier turns and a tool's result twice: with 40 words more of it the prompt has \d+ tokens/,
+          /^The chat template, or what stands before vLLM, writes the system prompt, the earlier turns, a tool's result twice: with 40 words more of it the prompt has \d+ tokens/,
         ),
         PROMPTS,
       ],
