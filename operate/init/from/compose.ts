@@ -159,6 +159,7 @@ function runOf(service: JsonObject): readonly string[] {
       ...filesOf(service),
       ...variablesOf(service).map(([name, value]) => envOption(name, value)),
       ...gpusOf(service),
+      ...memoryOf(service),
       ...limitsOf(service.ulimits),
       ...(isRecord(service.healthcheck) ? [["health-cmd", "..."] as const] : []),
     ],
@@ -220,6 +221,13 @@ function gpusOf({ deploy, gpus }: JsonObject) {
       all && ids === undefined ? "all" : `device=${scalarTexts(ids).join(",") || String(count)}`,
     ] as const;
   });
+}
+
+/** The memory that a deployment may take at most. */
+function memoryOf({ deploy }: JsonObject) {
+  const { memory } = objectOr(objectOr(objectOr(deploy).resources).limits);
+  const most = scalarText(memory);
+  return most === undefined ? [] : [["memory", most] as const];
 }
 
 /** Limits in both of their forms. */

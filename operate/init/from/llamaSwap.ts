@@ -6,7 +6,7 @@ import { asWritten, type LeftOut, standIn } from "../command/words";
 import { companion } from "./companions";
 import { plainWords, scalarText, scalarTexts } from "./container";
 import { withEnvFiles } from "./envFiles";
-import { type FilePart, type PublishedKind, readOf, withoutPlace } from "./kind";
+import { type FilePart, type PublishedKind, readOf } from "./kind";
 
 /** The first port that llama-swap gives a model (its README, `startPort`). */
 const FIRST_PORT = 5800;
@@ -26,11 +26,13 @@ export const llamaSwap: PublishedKind = {
         words: withEnvFiles(plainWords(written), source),
       });
     });
+    const read = readOf(
+      found,
+      "No start of vLLM can be read in its `cmd`s. GGUF models belong in `simpleServer` (Ollama); a vLLM with `start: onRequest` is started and stopped as llama-swap does it.",
+    );
     return {
-      ...readOf(
-        found,
-        "No start of vLLM can be read in its `cmd`s. GGUF models belong in `simpleServer` (Ollama); a vLLM with `start: onRequest` is started and stopped as llama-swap does it.",
-      ),
+      ...read,
+      leftOut: [...(read.leftOut ?? []), ...unreadOfFile(file)],
       choice: choiceText(found),
     };
   },
@@ -109,9 +111,34 @@ const WHY: Readonly<Record<string, string>> = {
   filters: "requests reach the server as they are.",
 };
 
+/** The same of the whole file. */
+const WHY_OF_FILE: Readonly<Record<string, string>> = {
+  groups: "which servers run together follows from the machine's memory (`onDemand`).",
+  matrix: "which servers run together follows from the machine's memory (`onDemand`).",
+  hooks: "a server with `start: always` runs from the beginning.",
+};
+
+/** Keys that are read, or that only name what is there. */
+const READ = new Set(["cmd", "env", "macros", "name", "description", "unlisted", "metadata"]);
+const READ_OF_FILE = new Set(["models", "macros", "startPort"]);
+
+const NO_SETTING = "a server has no setting for it.";
+
 const unread = (model: JsonObject): LeftOut[] =>
-  withoutPlace(
-    WHY,
-    (key) => model[key] !== undefined,
-    (key) => `the model's \`${key}\``,
+  Object.keys(model).flatMap((key) =>
+    READ.has(key)
+      ? []
+      : [{ what: `the model's \`${asWritten(key)}\``, why: WHY[key] ?? NO_SETTING }],
+  );
+
+const unreadOfFile = (file: JsonObject): LeftOut[] =>
+  Object.keys(file).flatMap((key) =>
+    READ_OF_FILE.has(key)
+      ? []
+      : [
+          {
+            what: `the file's \`${asWritten(key)}\``,
+            why: WHY_OF_FILE[key] ?? "nothing here takes it over.",
+          },
+        ],
   );

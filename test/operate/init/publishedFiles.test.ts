@@ -240,6 +240,24 @@ describe("what stands around a server", () => {
     });
   });
 
+  it("says what else llama-swap's file has, with a reason for each key", () => {
+    const model = `cmd: vllm serve ${MODEL}\n    cmdStop: docker stop a\n    useModelName: x\n    name: A`;
+    const text = `healthCheckTimeout: 300\ngroups: {g: {members: [a]}}\nhooks: {on_startup: {preload: [a]}}\nmodels:\n  a:\n    ${model}\n`;
+    const { leftOut } = readPublished({ text });
+    expect(leftOut.map(({ what, why }) => `${what}: ${why}`)).toEqual([
+      "the model's `cmdStop`: a server has no setting for it.",
+      "the model's `useModelName`: a server has no setting for it.",
+      "the file's `healthCheckTimeout`: nothing here takes it over.",
+      "the file's `groups`: which servers run together follows from the machine's memory (`onDemand`).",
+      "the file's `hooks`: a server with `start: always` runs from the beginning.",
+    ]);
+  });
+
+  it("names the memory that a deployment may take at most", () => {
+    const deploy = "deploy:\n  resources:\n    limits: {memory: 100g}";
+    expect(read(compose(`command: ${MODEL}\n${deploy}`)).leftOut).toContain("--memory 100g");
+  });
+
   it("is read of a Quadlet and of `docker inspect`", () => {
     expect(
       read(
