@@ -12,7 +12,7 @@ import {
   variableIn,
 } from "./container";
 import { withEnvFiles } from "./envFiles";
-import { type FilePart, type PublishedKind, readOf } from "./kind";
+import { type FilePart, type PublishedKind, readOf, unreadKeys } from "./kind";
 import type { Source } from "./source";
 import { dotEnv, type Lookup, substituted } from "./substitute";
 
@@ -240,8 +240,12 @@ const limitsOf = (limits: unknown) =>
 
 /** Keys of a service that no option of `docker run` says. */
 const unread = (service: JsonObject): LeftOut[] =>
-  Object.keys(service).flatMap((key) =>
-    READ.has(key) || key in OPTIONS || key in SWITCHES || key.startsWith("x-")
-      ? []
-      : [{ what: `the service's \`${key}\``, why: WHY[key] ?? "a server has no setting for it." }],
+  unreadKeys(
+    Object.keys(service),
+    (key) =>
+      READ.has(key) ||
+      Object.hasOwn(OPTIONS, key) ||
+      Object.hasOwn(SWITCHES, key) ||
+      key.startsWith("x-"),
+    { named: (key) => `the service's \`${key}\``, why: WHY },
   );

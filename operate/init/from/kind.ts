@@ -1,6 +1,7 @@
 import type { SERVICES } from "../../../components/services";
+import { ownValue } from "../../../faults/defined";
 import type { Launch } from "../command/launch";
-import type { LeftOut } from "../command/words";
+import { asWritten, type LeftOut } from "../command/words";
 import type { Source } from "./source";
 
 /** A kind of file that people publish, and how servers of vLLM are found in it. */
@@ -62,6 +63,24 @@ export const withoutPlace = (
 ): LeftOut[] =>
   Object.entries(why).flatMap(([key, reason]) =>
     has(key) ? [{ what: named(key), why: reason }] : [],
+  );
+
+/** How keys of a map that nobody reads are said. */
+interface UnreadWords {
+  readonly named: (key: string) => string;
+  /** Why a key has no place in a stack file, where there is more to say than `otherwise`. */
+  readonly why?: Readonly<Record<string, string>>;
+  readonly otherwise?: string;
+}
+
+/** Says of each key that isn't read that it isn't carried over. */
+export const unreadKeys = (
+  keys: Iterable<string>,
+  isRead: (key: string) => boolean,
+  { named, why = {}, otherwise = "a server has no setting for it." }: UnreadWords,
+): LeftOut[] =>
+  [...keys].flatMap((key) =>
+    isRead(key) ? [] : [{ what: named(asWritten(key)), why: ownValue(why, key) ?? otherwise }],
   );
 
 /** One server of a file. */

@@ -6,7 +6,7 @@ import { asWritten, type LeftOut, standIn } from "../command/words";
 import { companion } from "./companions";
 import { plainWords, scalarText, scalarTexts } from "./container";
 import { withEnvFiles } from "./envFiles";
-import { type FilePart, type PublishedKind, readOf } from "./kind";
+import { type FilePart, type PublishedKind, readOf, unreadKeys } from "./kind";
 
 /** The first port that llama-swap gives a model (its README, `startPort`). */
 const FIRST_PORT = 5800;
@@ -122,23 +122,15 @@ const WHY_OF_FILE: Readonly<Record<string, string>> = {
 const READ = new Set(["cmd", "env", "macros", "name", "description", "unlisted", "metadata"]);
 const READ_OF_FILE = new Set(["models", "macros", "startPort"]);
 
-const NO_SETTING = "a server has no setting for it.";
-
 const unread = (model: JsonObject): LeftOut[] =>
-  Object.keys(model).flatMap((key) =>
-    READ.has(key)
-      ? []
-      : [{ what: `the model's \`${asWritten(key)}\``, why: WHY[key] ?? NO_SETTING }],
-  );
+  unreadKeys(Object.keys(model), (key) => READ.has(key), {
+    named: (key) => `the model's \`${key}\``,
+    why: WHY,
+  });
 
 const unreadOfFile = (file: JsonObject): LeftOut[] =>
-  Object.keys(file).flatMap((key) =>
-    READ_OF_FILE.has(key)
-      ? []
-      : [
-          {
-            what: `the file's \`${asWritten(key)}\``,
-            why: WHY_OF_FILE[key] ?? "nothing here takes it over.",
-          },
-        ],
-  );
+  unreadKeys(Object.keys(file), (key) => READ_OF_FILE.has(key), {
+    named: (key) => `the file's \`${key}\``,
+    why: WHY_OF_FILE,
+    otherwise: "nothing here takes it over.",
+  });

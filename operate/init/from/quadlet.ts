@@ -1,9 +1,9 @@
 import { programsOf, startsVllm, theLaunch } from "../command/launch";
-import { asWritten, type LeftOut } from "../command/words";
+import type { LeftOut } from "../command/words";
 import { runsInstead } from "./companions";
 import { dockerRunOf, envOption, plainWords } from "./container";
 import { withEnvFiles } from "./envFiles";
-import type { PublishedKind } from "./kind";
+import { type PublishedKind, unreadKeys } from "./kind";
 import { environmentOf, hasSection, unitFile, unitWords, withSpecifiers } from "./unitFile";
 
 /** Options of `podman run`, by the key of a Quadlet that says the same. */
@@ -88,8 +88,6 @@ function secretOption(value: string) {
 }
 
 const unread = (container: ReadonlyMap<string, readonly string[]>): LeftOut[] =>
-  [...container.keys()].flatMap((key) =>
-    READ.has(key) || key in OPTIONS
-      ? []
-      : [{ what: asWritten(`${key}=`), why: "a server has no setting for it." }],
-  );
+  unreadKeys(container.keys(), (key) => READ.has(key) || Object.hasOwn(OPTIONS, key), {
+    named: (key) => `${key}=`,
+  });
