@@ -1,7 +1,7 @@
 import type { MachinePlan } from "../plan/types";
 import { changesOf } from "./changesOf";
 import { stepsText } from "./downtime";
-import { startOf } from "./start";
+import { doubtText } from "./start";
 
 const DOWNLOAD = "plus the download of a model, unless `serving fetch` has done it";
 
@@ -32,17 +32,15 @@ export function firstStarts(
       .map((each) => ({
         ...each,
         isServer: each.key in kv,
-        starts: startOf(kv[each.key]?.after),
+        doubt: doubtText(kv[each.key]?.after),
         name: machines.length > 1 ? `${machine}.${each.key}` : each.key,
       })),
   );
   if (starting.length === 0) return undefined;
   const servers = starting.filter(({ isServer }) => isServer);
   const named = servers.length > 0 ? servers : starting;
-  const times = named.map(({ name, steps, starts }) =>
-    starts === "cannot start" || starts === "may start"
-      ? `${name} ${starts === "may start" ? "may not start" : "would not start"}`
-      : `${name} answers after ${stepsText(steps)}`,
+  const times = named.map(
+    ({ name, steps, doubt }) => `${name} ${doubt ?? `answers after ${stepsText(steps)}`}`,
   );
   const fetch = named.some(({ downloads }) => downloads.length > 0) ? [DOWNLOAD] : [];
   return { hasServer: servers.length > 0, when: [...times, ...fetch].join("; ") };

@@ -8,4 +8,4 @@ export { stepsWithSources } from "./downtime";
 export { firstStarts } from "./firstStarts";
 export { goneText, lossText } from "./losses";
 export { neverStartedText, PROVE } from "./neverStarted";
-export { startOf } from "./start";
+export { doubtText, startOf } from "./start";

@@ -24,7 +24,7 @@ import { verdictOf } from "./planText";
 import {
   appliedBy,
   countLine,
-  lessSure,
+  isLessSure,
   reachedLines,
   replacesServer,
   startLines,
@@ -108,7 +108,7 @@ export async function compare(source: string, { file, settings, planned }: Asked
       back: back ?? null,
     },
     sections: [...sections, ...ending],
-    isLessSure: lessSure(changes).length > 0,
+    isLessSure: isLessSure(changes),
   };
 }
 

@@ -1,11 +1,11 @@
 import { headed, type Width } from "../../commandLine/layout";
 import { styled } from "../../commandLine/output";
 import {
+  doubtText,
   isUnchanged,
   lossText,
   type MachineChange,
   PROVE,
-  startOf,
   stepsWithSources,
 } from "../../components/change";
 import { gibRange, timesRange } from "../../units/ranges";
@@ -52,7 +52,7 @@ export function changeSections(
     const untouched = containers.filter(({ kind }) => kind === "unchanged").map(({ key }) => key);
     const changed = [
       ...(isUnchanged(change) ? ["Nothing is replaced or written."] : []),
-      ...containers.flatMap((each) => containerLines(each, startOf(kv[each.key]?.after))),
+      ...containers.flatMap((each) => containerLines(each, doubtText(kv[each.key]?.after))),
       ...(untouched.length === 0 ? [] : [`Not touched: ${untouched.join(", ")}.`]),
       ...(oldA === undefined || oldA === nowA ? [] : [INSTANCE_A]),
       ...(ollama === null ? [] : [OLLAMA[ollama]]),
@@ -83,7 +83,7 @@ const OLLAMA = {
 
 function containerLines(
   change: MachineChange["containers"][number],
-  starts: ReturnType<typeof startOf>,
+  doubt: ReturnType<typeof doubtText>,
 ): string[] {
   const { key, name, kind, changes, pulls, downloads } = change;
   if (kind === "unchanged") return [];
@@ -95,7 +95,7 @@ function containerLines(
   return [
     `${key} (${name}) is ${kind}${why === "" ? "" : `: ${why}`}.`,
     ...(pulls === null ? [] : [`Its image is pulled${meanwhile}: \`${pulls}\`.`]),
-    ...(kind === "removed" ? [] : [whenText(change, starts)]),
+    ...(kind === "removed" ? [] : [whenText(change, doubt)]),
     ...(downloads.length === 0
       ? []
       : [`Plus the download of ${models}, unless \`serving fetch\` has done it.`]),
@@ -105,12 +105,11 @@ function containerLines(
 /** When a container that is made or replaced answers; of one that may not, no time is promised. */
 function whenText(
   change: MachineChange["containers"][number],
-  starts: ReturnType<typeof startOf>,
+  doubt: ReturnType<typeof doubtText>,
 ): string {
-  if (starts === "cannot start")
-    return `${change.key} would not start: its KV cache lacks the room.`;
-  if (starts === "may start") return `${change.key} may not start: its KV cache may lack the room.`;
-  return startText(change);
+  if (doubt === undefined) return startText(change);
+  const lacks = doubt === "may not start" ? "may lack" : "lacks";
+  return `${change.key} ${doubt}: its KV cache ${lacks} the room.`;
 }
 
 function startText(change: MachineChange["containers"][number]): string {
@@ -169,11 +168,6 @@ function changedLines(before: Figures | null, after: Figures | null): string[] {
 function kvLine(kv: Kv): string {
   if (kv === null) return "not known";
   const { room, fullWindows, maxModelLen } = kv;
-  return `${gibRange(room)}, ${timesRange(fullWindows.least, fullWindows.most)} windows of ${maxModelLen} tokens${IN_CAPITALS[startOf(kv) ?? "starts"]}`;
+  const doubt = doubtText(kv);
+  return `${gibRange(room)}, ${timesRange(fullWindows.least, fullWindows.most)} windows of ${maxModelLen} tokens${doubt === undefined ? "" : `, ${doubt.toUpperCase()}`}`;
 }
-
-const IN_CAPITALS = {
-  starts: "",
-  "may start": ", MAY NOT START",
-  "cannot start": ", WOULD NOT START",
-};

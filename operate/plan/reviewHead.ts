@@ -30,11 +30,12 @@ export function startLines(changes: readonly MachineChange[]): string[] {
   );
 }
 
-/** Servers of which it was sure that they start, and no longer is. */
-export const lessSure = (changes: readonly MachineChange[]): string[] =>
-  changes.flatMap(({ kv }) =>
-    Object.entries(kv).flatMap(([key, { before, after }]) =>
-      startOf(before) === "starts" && after !== null && startOf(after) !== "starts" ? [key] : [],
+/** Whether it was sure that a server starts, and no longer is. */
+export const isLessSure = (changes: readonly MachineChange[]): boolean =>
+  changes.some(({ kv }) =>
+    Object.values(kv).some(
+      ({ before, after }) =>
+        startOf(before) === "starts" && after !== null && startOf(after) !== "starts",
     ),
   );
 
