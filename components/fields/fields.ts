@@ -28,7 +28,7 @@ export const textMatching = (form: RegExp, expected: Parameters<z.ZodString["reg
 export const nonEmptyText = shared(() => z.string().min(1));
 
 /** Words of an operator that reviews show, on one line and not longer than a reader takes in. */
-export const sentence = shared(() =>
+export const oneLine = shared(() =>
   textMatching(/^[^\n\r]{1,200}$/, "Expected one line of at most 200 characters"),
 );
 

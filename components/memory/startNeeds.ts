@@ -113,7 +113,6 @@ function startNeeds(
   const { kvCacheMemoryBytes } = settings;
   const outsideGiB = measuredHere(settings)?.charged ?? weightsGiB;
   const followed = isFollowed(settings);
-  const isRefused = kv !== null && startVerdictOf(kv) === "cannot start";
   const windowGiB = kv !== null && followed ? kv.bytesPerRequest / BYTES_PER_GIB : undefined;
   const room =
     kvCacheMemoryBytes === undefined
@@ -136,7 +135,7 @@ function startNeeds(
         ? undefined
         : shareHolding(outsideGiB + least, totalGiB),
     leastCacheBytes: windowGiB === undefined || kv === null ? undefined : leastCacheBytes(kv),
-    cannotStart: isRefused ? kv.start?.why : undefined,
+    cannotStart: kv?.start?.verdict === "cannot start" ? kv.start.why : undefined,
     startAnyway: settings.startAnyway,
   });
 }

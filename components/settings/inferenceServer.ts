@@ -6,8 +6,8 @@ import {
   count,
   listenAddress,
   nonEmptyText,
+  oneLine,
   port,
-  sentence,
   servedName,
   shortName,
   textMatching,
@@ -98,7 +98,7 @@ export const inferenceServer = strictObject(
     kvCacheMemoryBytes: optional(bytes()).describe(
       "`--kv-cache-memory-bytes`: fixed size of the KV cache, in bytes. vLLM then ignores the utilization for the cache, so the plan counts the larger of two figures: the share, or these bytes plus the memory outside the cache. vLLM's start check still uses the utilization.",
     ),
-    startAnyway: optional(sentence())
+    startAnyway: optional(oneLine())
       .describe(
         "Your reason to apply this server although the plan says that it cannot start: `server-starts` then warns and shows the reason, instead of refusing. Only for somebody who knows better than the figures; `model.weightsGB` and `measured` mend those.",
       )

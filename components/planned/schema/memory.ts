@@ -162,7 +162,7 @@ export const startNeedsSchema = z
     cannotStart: z
       .string()
       .exactOptional()
-      .describe("Why it cannot start by its KV plan, where that says so for certain."),
+      .describe("Why it cannot start, where its KV plan says so."),
     startAnyway: z
       .string()
       .exactOptional()
