@@ -27,15 +27,14 @@ import type { LogReading } from "../sees/log/scanLog";
 import { STARTED_MODEL, STARTED_WITH } from "../sees/log/sign";
 import { nothingApplied } from "../stack/nothingApplied";
 import { readStack } from "../stack/readStack";
-import { isSample } from "../stack/sample";
 import {
   askedStack,
   impliedStack,
   machineOption,
   type StackFileOptions,
+  sampleMeant,
   stackFile,
   stackFileOptions,
-  stackPath,
   stacksHere,
 } from "../stack/stackFile";
 
@@ -210,7 +209,7 @@ function whyNoStack(options: DoctorOptions): string | undefined {
   const stack = names.length === 0 ? undefined : impliedStack();
   if (names.length > 1 && stack === undefined)
     return `Which stack file belongs to the log isn't clear (${names.join(", ")}): name it with --stack. Until then ${judgedBy(options)}.`;
-  if (stack !== undefined && !isSample(stackPath({ stack }))) return undefined;
+  if (stack !== undefined && sampleMeant(options) === undefined) return undefined;
   const sample = stack === undefined ? "" : " (that of this clone is a sample)";
   return `There is no stack file to compare with${sample}: ${judgedBy(options)}.`;
 }

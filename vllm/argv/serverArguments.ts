@@ -56,8 +56,11 @@ const readings = new WeakMap<EngineData, WeakMap<readonly Word[], ServerArgument
 
 function argumentsIn(words: readonly Word[], engine: EngineData): ServerArguments {
   const read: Reading = {
-    ...{ options: new Map(), unreadable: [], unknownFlags: [] },
-    ...{ positional: [], valuedSwitches: [] },
+    options: new Map(),
+    unreadable: [],
+    unknownFlags: [],
+    positional: [],
+    valuedSwitches: [],
   };
   const { options, unreadable, positional, unknownFlags, valuedSwitches } = read;
   for (let index = 0; index < words.length; ) {

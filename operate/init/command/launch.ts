@@ -252,7 +252,17 @@ export function programsOf(words: readonly string[]): readonly string[] {
 
 /** Commands of a shell that change nothing a server needs. */
 const PLAIN = new Set([
-  ...["cd", "export", "set", "echo", "printf", "sleep", "ulimit", "trap", "true", ":", "umask"],
+  "cd",
+  "export",
+  "set",
+  "echo",
+  "printf",
+  "sleep",
+  "ulimit",
+  "trap",
+  "true",
+  ":",
+  "umask",
 ]);
 
 /** What a shell's script runs before the server that it starts. */

@@ -1,3 +1,4 @@
+import { LineCounter } from "yaml";
 import { WrongUse } from "../../../commandLine/exit";
 import { redactSecrets } from "../../../faults/secrets";
 import { simpleCommands } from "../../../vllm/argv/shellScript";
@@ -77,19 +78,12 @@ export function scriptIn(text: string, shell: ShellGiven = {}): ScriptRead {
   };
 }
 
-/** Tells the line of a place in a text; a script may have very many commands. */
+/** Tells the line of a place in a text. */
 function linesOf(text: string) {
-  const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
-  return (at: number | undefined) => {
-    if (at === undefined) return {};
-    let [first, last] = [0, starts.length];
-    while (last - first > 1) {
-      const middle = (first + last) >> 1;
-      if ((starts[middle] ?? 0) <= at) first = middle;
-      else last = middle;
-    }
-    return { line: last };
-  };
+  const lines = new LineCounter();
+  lines.addNewLine(0);
+  for (const { index } of text.matchAll(/\n/g)) lines.addNewLine(index + 1);
+  return (at: number | undefined) => (at === undefined ? {} : { line: lines.linePos(at).line });
 }
 
 /** A text as a shell reads it again; `undefined` where another program writes a part of it. */

@@ -1,3 +1,4 @@
+import { capital } from "../../../faults/quoting";
 import { CHAT_PATH, isCutOff } from "../answers";
 import type { FoundOfServer, OfServer } from "../rule";
 import {
@@ -119,11 +120,10 @@ function miscounted(
       PROMPT_PROBE.test(probe) && answer !== undefined && !paths.includes(path),
   );
   if (isWhole) {
-    const upper = `${named[0]?.toUpperCase()}${named.slice(1)}`;
     const how =
       first.times === 0 ? "doesn't reach the model" : `reaches the model ${timesText(first.times)}`;
     return {
-      cause: `${upper} ${how} on ${paths.join(" and ")}, though once on another API: ${counted(first)}.`,
+      cause: `${capital(named)} ${how} on ${paths.join(" and ")}, though once on another API: ${counted(first)}.`,
       advice: `It isn't the chat template: this vLLM, or a proxy before it, does that there. Ask vLLM itself (--base-url), try another release (${serverSetting(seen, "image")}), or let these clients use the other API.`,
       probes,
     };
