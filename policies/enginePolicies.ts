@@ -5,9 +5,10 @@ import type {
   ResourceValidationArgs,
   StackValidationArgs,
 } from "@pulumi/policy";
-import { TYPE } from "../components/planned";
+import { refusedMark, TYPE } from "../components/planned";
 import { type Locate, nowhere, placed } from "../components/settings";
 import { defined } from "../faults/defined";
+import { list, wordsOf } from "../vllm/argv/unknown";
 import { settingOf } from "./judge";
 import { type DeclaredResource, knownText, withPlainProps } from "./lib/container";
 import { type Finding, findingsOf, type Rule, stackJudge } from "./rules/rule";
@@ -31,6 +32,9 @@ export function enginePolicies(rules: readonly Rule[], locate: Locate = nowhere)
   });
 }
 
+/** What a policy says of a violation of which the program tells all. */
+const TOLD = "The program's error says what to change, and where.";
+
 /** How a policy reads resources, and the lines of the stack file. */
 interface Reading {
   readonly inputs: Inputs;
@@ -48,7 +52,9 @@ function policy(
     for (const finding of findings) {
       if (finding.kind === kind)
         reportViolation(
-          placed(finding.message, settingOf(finding), locate).message,
+          kind === "violation" && inputs.isTold(rule, finding)
+            ? TOLD
+            : placed(finding.message, settingOf(finding), locate).message,
           finding.resource.urn,
         );
     }
@@ -81,11 +87,19 @@ function policy(
  */
 class Inputs {
   private readonly byUrn = new Map<string, DeclaredResource>();
+  /** What the program tells itself, of all machines that it declares. */
+  private readonly told = new Set<unknown>();
 
   remember(args: ResourceValidationArgs): DeclaredResource {
     const resource = declared(args, args.opts.parent);
     this.byUrn.set(args.urn, resource);
+    if (resource.type === TYPE.machine)
+      for (const mark of wordsOf(list(resource.props.refused))) this.told.add(mark);
     return resource;
+  }
+
+  isTold({ name }: Rule, { resource }: Finding): boolean {
+    return this.told.has(refusedMark(name, resource.name));
   }
 
   /** A resource that a policy before this one has read. */

@@ -8,7 +8,7 @@ import {
   kvFigures,
   type MemoryFigures,
   memoryFigures,
-} from "../machine/stackOutputs";
+} from "../machine/machineOutputs";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { type ArgumentChange, argumentChanges } from "./containerChange";
 import { type Span, type Step, serverSteps, serviceSteps } from "./downtime";

@@ -1,5 +1,5 @@
 import { SIMPLE_SERVER } from "../fields/fields";
-import type { KvFigures } from "../machine/stackOutputs";
+import type { KvFigures } from "../machine/machineOutputs";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { everyName } from "../planned/reach";
 import { serviceNamed } from "../services/registry";

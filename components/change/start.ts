@@ -1,4 +1,4 @@
-import type { KvFigures } from "../machine/stackOutputs";
+import type { KvFigures } from "../machine/machineOutputs";
 
 type Kv = Pick<KvFigures, "fits"> | null | undefined;
 

@@ -74,6 +74,6 @@ export class ContainerService extends ComponentResource {
         },
       ),
     );
-    this.registerOutputs({ name: container.name, image: container.image });
+    this.registerOutputs();
   }
 }

@@ -7,7 +7,6 @@ import {
   type Output,
   secret,
 } from "@pulumi/pulumi";
-import { sha256 } from "../../machines/shell";
 import type { PlannedFile, SecretFile } from "../planned/file";
 import { TYPE } from "../planned/type";
 import {
@@ -43,13 +42,7 @@ export class HostFile extends ComponentResource {
   constructor(name: string, args: HostFileArgs, opts?: ComponentResourceOptions) {
     const { file, owner, elevate = [] } = args;
     const { role, path, mode, here } = file;
-    const facts = {
-      role,
-      path,
-      mode,
-      ...(args.secretText === undefined ? { sha256: sha256(file.text) } : { secret: true }),
-    };
-    super(TYPE.hostFile, name, facts, opts);
+    super(TYPE.hostFile, name, { role, path, mode }, opts);
     const content = args.secretText === undefined ? file.text : secret(args.secretText);
     const command = new local.Command(
       name,
@@ -80,10 +73,12 @@ export class HostFile extends ComponentResource {
         // the new one is written.
         replaceOnChanges: ["environment.HOST_FILE_PATH", "environment.MACHINE"],
         deleteBeforeReplace: true,
+        // Whatever changes in this one, a preview shows where it applies.
+        ...(role === "applied-plan" ? { hideDiffs: ["stdin"] } : {}),
       },
     );
     this.written = command.id;
-    this.registerOutputs(facts);
+    this.registerOutputs();
   }
 }
 

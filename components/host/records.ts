@@ -15,6 +15,6 @@ export abstract class FactsOnRecord extends ComponentResource {
   ) {
     super(type, name, { ...facts }, opts);
     for (const file of files) new HostFile(file.resource, { file }, { parent: this });
-    this.registerOutputs({ ...facts });
+    this.registerOutputs();
   }
 }

@@ -2,6 +2,7 @@ import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import { FactsOnRecord } from "../host/records";
 import type { ImageFacts } from "../planned/facts";
 import { TYPE } from "../planned/type";
+import { imageRecordInputs } from "./plannedServer";
 
 /**
  * The versions inside an image, joined to containers by its digest. It is not a label, so a
@@ -9,6 +10,6 @@ import { TYPE } from "../planned/type";
  */
 export class ImageRecord extends FactsOnRecord {
   constructor(name: string, facts: ImageFacts, opts?: ComponentResourceOptions) {
-    super(TYPE.imageRecord, name, { facts }, opts);
+    super(TYPE.imageRecord, name, { facts: imageRecordInputs(facts) }, opts);
   }
 }

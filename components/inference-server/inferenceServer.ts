@@ -62,6 +62,6 @@ export class InferenceServer extends ComponentResource {
       { parent: this, dependsOn: needed },
     );
     this.container = service.container;
-    this.registerOutputs(inputs);
+    this.registerOutputs();
   }
 }

@@ -88,6 +88,14 @@ export function serverInputs(
   return { machine, container: container.name, model, codingClients };
 }
 
+/** Inputs of the `ImageRecord` component: what policies read of what is known of its image. */
+export const imageRecordInputs = ({ digest, versions, evidence, recordedOf }: ImageFacts) => ({
+  digest,
+  versions,
+  evidence,
+  recordedOf,
+});
+
 /**
  * Name of the resource that records the versions inside a server's image, by the name of its own.
  */

@@ -1,11 +1,15 @@
 import { defined } from "../../faults/defined";
 import { containerArgs } from "../host/containerArgs";
-import { imageRecordName, serverInputs } from "../inference-server/plannedServer";
+import {
+  imageRecordInputs,
+  imageRecordName,
+  serverInputs,
+} from "../inference-server/plannedServer";
 import { onDemandInputs } from "../on-demand/onDemandInputs";
 import { onDemandResource } from "../on-demand/plannedOnDemand";
 import { type MachinePlan, type Plan, serversOn } from "../plan/types";
 import { TYPE } from "../planned/type";
-import { machineFacts } from "./machineFacts";
+import { hostInstanceFacts, machineFacts } from "./machineFacts";
 
 /** A resource as the policies see it. */
 export interface Declared {
@@ -44,7 +48,7 @@ function machineResources(machine: MachinePlan, bootId: string | undefined): Dec
           {
             type: TYPE.hostInstance,
             name: `${name}-instance-a`,
-            props: { machine: name, ...hostInstance },
+            props: { machine: name, ...hostInstanceFacts(hostInstance) },
           },
         ]),
     ...serversOn(machine).flatMap((server): Declared[] => {
@@ -53,7 +57,7 @@ function machineResources(machine: MachinePlan, bootId: string | undefined): Dec
         {
           type: TYPE.imageRecord,
           name: imageRecordName(resource),
-          props: { ...server.imageRecord },
+          props: imageRecordInputs(server.imageRecord),
         },
         { type: TYPE.inferenceServer, name: resource, props: serverInputs(name, server) },
       ];

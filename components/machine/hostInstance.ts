@@ -1,7 +1,7 @@
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
 import { FactsOnRecord } from "../host/records";
-import type { HostInstanceFacts } from "../planned/facts";
 import { TYPE } from "../planned/type";
+import type { HostInstanceRead } from "./machineFacts";
 
 /**
  * Instance A, so that its share is counted. It is not ours: nothing of it is created, changed or
@@ -10,7 +10,7 @@ import { TYPE } from "../planned/type";
 export class HostInstance extends FactsOnRecord {
   constructor(
     name: string,
-    facts: HostInstanceFacts & { readonly machine: string },
+    facts: HostInstanceRead & { readonly machine: string },
     opts?: ComponentResourceOptions,
   ) {
     super(TYPE.hostInstance, name, { facts }, opts);

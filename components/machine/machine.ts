@@ -29,7 +29,7 @@ import { RunningService, type RunningServiceArgs } from "../service/runningServi
 import { serviceNamed } from "../services/registry";
 import { SimpleServer } from "../simple-server/simpleServer";
 import { HostInstance } from "./hostInstance";
-import { machineFacts } from "./machineFacts";
+import { hostInstanceFacts, machineFacts } from "./machineFacts";
 
 export interface MachineArgs {
   readonly machine: MachinePlan;
@@ -47,6 +47,8 @@ export interface MachineArgs {
   readonly workers?: ReadonlyMap<string, Container>;
   /** Awaited before the container of a server or bridge is touched. */
   readonly before?: BeforeContainer | undefined;
+  /** What the program itself refuses, as `refusedMark` writes it; a preview shows it all the same. */
+  readonly refused?: readonly string[] | undefined;
 }
 
 /**
@@ -69,14 +71,18 @@ export class Machine extends ComponentResource {
   readonly ranks: ReadonlyMap<string, Container>;
 
   constructor(
-    { machine, dockerHost, bootId, workers = new Map(), before }: MachineArgs,
+    { machine, dockerHost, bootId, workers = new Map(), before, refused }: MachineArgs,
     opts?: ComponentResourceOptions,
   ) {
     const { name, hostInstance } = machine;
-    const facts = machineFacts(machine);
-    super(TYPE.machine, name, facts, mergeOptions(opts, commandsOn(machine)));
+    const facts = { ...machineFacts(machine), ...defined({ refused }) };
+    super(TYPE.machine, name, facts, mergeOptions({ ...opts, ...HIDDEN }, commandsOn(machine)));
     if (hostInstance !== "none")
-      new HostInstance(`${name}-instance-a`, { machine: name, ...hostInstance }, { parent: this });
+      new HostInstance(
+        `${name}-instance-a`,
+        { machine: name, ...hostInstanceFacts(hostInstance) },
+        { parent: this },
+      );
     const ssh = isOverSsh(machine) ? { sshOpts: SSH_OPTIONS } : {};
     const provider = new Provider(`${name}-docker`, { host: dockerHost, ...ssh }, { parent: this });
     const network = new Network(
@@ -108,9 +114,12 @@ export class Machine extends ComponentResource {
       new HostFile(applied.resource, { file: applied }, { parent: this, dependsOn: things });
     this.applied = last?.written ?? this.urn;
     this.ranks = servers.ranks;
-    this.registerOutputs({ ...facts, ...defined({ bootId }) });
+    this.registerOutputs(defined({ bootId }));
   }
 }
+
+/** A preview shows each change where it applies: in a container, a file, an output. */
+const HIDDEN = { hideDiffs: ["*"] };
 
 /** Options of everything below a machine. */
 type Within = { readonly parent: Machine; readonly providers: { readonly docker: Provider } };

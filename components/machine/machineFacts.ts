@@ -1,19 +1,21 @@
 import { defined } from "../../faults/defined";
 import { containerArgs } from "../host/containerArgs";
 import { type MachinePlan, serversOn } from "../plan/types";
+import type { HostInstanceFacts } from "../planned/facts";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 
 /**
- * Inputs of the `Machine` component: what a policy needs to judge the whole machine before any of
- * it is touched. Servers are given as their container arguments, so that policies judge the real
- * argv and not a summary of ours.
+ * Inputs of the `Machine` component: what policies read to judge the whole machine before any of it
+ * is touched, and no more. Servers are given as their container arguments, so that policies judge
+ * the real argv and not a summary of ours.
  */
 export function machineFacts(machine: MachinePlan) {
   return {
     machine: machine.name,
     totalGiB: machine.ledger.totalGiB,
     ...defined({ otherGpuMemoryGiB: machine.otherGpuMemoryGiB, gpus: machine.gpus }),
-    hostInstance: machine.hostInstance,
+    hostInstance:
+      machine.hostInstance === "none" ? "none" : hostInstanceFacts(machine.hostInstance),
     simpleServer: simpleServerFacts(machine.simpleServer),
     memory: {
       lines: machine.ledger.lines.map(({ name, gib, basis }) => ({ name, gib, basis })),
@@ -30,7 +32,8 @@ export function machineFacts(machine: MachinePlan) {
         name: args.name,
         key,
         image: args.image,
-        entrypoints: args.entrypoints ?? [],
+        // The gate's own script is the container's to show.
+        entrypoints: container.gate?.starts ?? args.entrypoints ?? [],
         command: args.command,
         ...defined({ start: container.start }),
       };
@@ -74,6 +77,23 @@ function togetherFacts({ beside, servers, sets }: NonNullable<MachinePlan["toget
  */
 function simpleServerFacts(server: SimpleServerPlan) {
   if (server.mode !== "host") return { mode: server.mode };
-  const { mode, listen, port, baseUrl, models, toolCalls } = server;
-  return { mode, listen, port, baseUrl, models, ...defined({ toolCalls }) };
+  const { mode, listen, port, toolCalls } = server;
+  return { mode, listen, port, ...defined({ toolCalls }) };
 }
+
+/** What policies read of instance A. */
+export type HostInstanceRead = Pick<
+  HostInstanceFacts,
+  "port" | "gpuMemoryUtilization" | "keyVariable" | "toolParser"
+>;
+
+export const hostInstanceFacts = ({
+  port,
+  gpuMemoryUtilization,
+  keyVariable,
+  toolParser,
+}: HostInstanceFacts): HostInstanceRead => ({
+  port,
+  gpuMemoryUtilization,
+  ...defined({ keyVariable, toolParser }),
+});

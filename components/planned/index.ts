@@ -11,4 +11,5 @@ export { keyFault, newKey } from "./networkKey";
 export { PLAN_VERSION } from "./planVersion";
 export { gatePort, rankContainer } from "./rank";
 export { PLACEHOLDER_KEY } from "./reach";
+export { refusedMark } from "./refused";
 export { TYPE } from "./type";

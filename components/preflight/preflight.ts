@@ -25,9 +25,9 @@ export interface Updating {
 }
 
 /**
- * Reads every machine of the plan and returns the reasons not to update. A preview judges files and
- * taken names alone: the rest may change before the update. A machine that is another computer is
- * read over ssh.
+ * Reads every machine of the plan and returns the reasons not to update. A preview waits 2 s for
+ * what an update reads of the machine itself, and says where that didn't come. A machine that is
+ * another computer is read over ssh.
  */
 export async function preflight(
   { machines }: Pick<Plan, "machines">,
@@ -48,8 +48,10 @@ export async function preflight(
       ...(await replacedFiles(machine)),
       ...(await stoppedContainers(machine)),
     ];
-    if (preview) return seen;
-    const facts = await readMachine(machine);
+    const facts = await (preview ? readSoon(machine) : readMachine(machine));
+    if (facts === undefined) return [...seen, warned(NOT_READ)];
+    // A preview without a Docker engine is said to be one.
+    if (preview && !facts.docker.reachable) return seen;
     read.push({ ...facts, name: machine.name, machine });
     return [...seen, ...judgeMachine(machine, facts)];
   };
@@ -71,6 +73,25 @@ export async function preflight(
       ),
     }),
   );
+}
+
+/** The longest that a preview waits for a machine. */
+const PREVIEW_MS = 2000;
+
+const NOT_READ = `It wasn't read within ${PREVIEW_MS / 1000} s, so this preview doesn't say what of it \`up\` would refuse.`;
+
+/** What a machine answers in time. Reading changes nothing, so that it may end later. */
+async function readSoon(machine: MachinePlan): Promise<MachineFacts | undefined> {
+  const reading = readMachine(machine);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, PREVIEW_MS, undefined);
+  });
+  try {
+    return await Promise.race([reading, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 const OTHERS_GO_ON = "Its own resources will fail; the update of other machines continues.";

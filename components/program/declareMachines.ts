@@ -21,15 +21,21 @@ import { readAppliedPlans } from "../evidence/readAppliedPlan";
 import { readEvidence } from "../evidence/readEvidence";
 import { type BootIds, declaredResources } from "../machine/declaredResources";
 import { Machine, workersFirst } from "../machine/machine";
-import { type StackOutputs, stackOutputs } from "../machine/stackOutputs";
+import {
+  type LeftGiB,
+  leftGiBOf,
+  type MachineOutputs,
+  machineOutputs,
+} from "../machine/machineOutputs";
 import { plan } from "../plan/plan";
 import type { MachinePlan, Plan } from "../plan/types";
 import { readBootIds } from "../preflight/bootIds";
 import { preflight } from "../preflight/preflight";
 import { placeOf } from "../settings/places";
 import type { StackSettings } from "../settings/stackSettings";
+import type { Settled } from "./knownSettings";
 import { previewHost } from "./previewHost";
-import { refuse, userInput } from "./refusal";
+import { type Refusal, refuse, userInput } from "./refusal";
 import { requestsEnd, takenAway, WAITS_VARIABLE } from "./runningRequests";
 import { saidByPreview, tellAll } from "./tellAll";
 
@@ -44,9 +50,9 @@ export interface DeclareOptions {
   readonly component?: string;
 }
 
-/** Outputs of the stack; an endpoint is known once its machine is applied. */
-export type DeclaredOutputs = Omit<StackOutputs, "endpoints"> & {
-  readonly endpoints: Readonly<Record<string, Output<StackOutputs["endpoints"][string]>>>;
+/** What is known of declared machines; an endpoint is known once its machine is applied. */
+export type DeclaredOutputs = Omit<MachineOutputs, "endpoints"> & {
+  readonly endpoints: Readonly<Record<string, Output<MachineOutputs["endpoints"][string]>>>;
 };
 
 /**
@@ -57,12 +63,22 @@ export type DeclaredOutputs = Omit<StackOutputs, "endpoints"> & {
 export async function declareMachines(
   settings: StackSettings,
   options: DeclareOptions = {},
-): Promise<DeclaredOutputs> {
-  return declareJudged(await judgeMachines(settings, options));
+): Promise<StackOutputs> {
+  const planned = await judgeMachines(settings, options);
+  const { endpoints, clients, memory } = await declareJudged(planned);
+  if (planned.refusal !== undefined) throw planned.refusal.error;
+  return { endpoints, clients, memory: leftGiBOf(memory) };
 }
 
+/** Outputs of the program's own stack: what a reader looks for after an update. */
+export type StackOutputs = Omit<DeclaredOutputs, "memory"> & { readonly memory: LeftGiB };
+
 /** A plan that may be declared, with what was read of the kernels of its machines. */
-export type JudgedPlan = Plan & { readonly bootIds: BootIds };
+export type JudgedPlan = Plan & {
+  readonly bootIds: BootIds;
+  /** What a preview fails with, once it has shown all. */
+  readonly refusal?: Refusal;
+};
 
 /** Plans and judges the machines of a stack. It throws what an update refuses. */
 export async function judgeMachines(
@@ -73,8 +89,10 @@ export async function judgeMachines(
   // The machine's meminfo is not part of it: it differs from one minute to the next, and so would
   // every preview.
   const planned = userInput(() => plan(settings, readEvidence(settings, project)));
-  const bootIds = await judgePlan(settings, planned, { project, ...defined({ component }) });
-  return { ...planned, bootIds };
+  return {
+    ...planned,
+    ...(await judgePlan(settings, planned, { project, ...defined({ component }) })),
+  };
 }
 
 /** Makes a `Machine` of each machine of a plan that was judged. */
@@ -88,14 +106,16 @@ export async function declareJudged(
   if (taken.length > 0 && !waits) tellAll("note", "Running requests:", [WHO_WAITS]);
   const ended = requestsEnd(taken, planned.machines, tell);
 
-  const outputs = stackOutputs(planned);
-  const endpoints: Record<string, Output<StackOutputs["endpoints"][string]>> = {};
+  const outputs = machineOutputs(planned);
+  const endpoints: Record<string, Output<MachineOutputs["endpoints"][string]>> = {};
   let workers: ReadonlyMap<string, Container> = new Map();
   for (const machine of workersFirst(planned.machines)) {
     const before = waits ? (container: string) => ended(container, machine.name) : undefined;
     const dockerHost = await hostOf(machine);
     const bootId = planned.bootIds.get(machine.name);
-    const made = new Machine({ machine, dockerHost, bootId, workers, before }, options);
+    const refused = planned.refusal?.marks;
+    const made = new Machine({ machine, dockerHost, bootId, workers, before, refused }, options);
+    if (refused !== undefined) await isRegistered(made);
     workers = new Map([...workers, ...made.ranks]);
     // If something could not be applied, an endpoint may have nothing behind it.
     endpoints[machine.name] = made.applied.apply(() => outputs.endpoints[machine.name] ?? {});
@@ -108,15 +128,19 @@ export async function declareJudged(
   return { ...outputs, endpoints };
 }
 
+/** Its applied plan depends on all that is below it; one that failed was told by the engine. */
+const isRegistered = ({ applied }: Machine): Promise<unknown> =>
+  (applied as unknown as Settled).isKnown.catch(() => undefined);
+
 /**
  * Prints the plan's warnings, and lets policies and preflight refuse it. Returns the boot ids by
- * which it told which machines are one computer.
+ * which it told which machines are one computer, and what a preview fails with.
  */
 async function judgePlan(
   settings: StackSettings,
   planned: Plan,
   { project, component }: DeclareOptions & { readonly project: string },
-): Promise<BootIds> {
+): Promise<Pick<JudgedPlan, "bootIds" | "refusal">> {
   // The engine runs a program in the folder of its main file.
   const file = process.env[LEVELS_VARIABLE] ?? join(project, LEVELS_FILE);
   const levels = userInput(() => readLevels(file));
@@ -132,13 +156,13 @@ async function judgePlan(
     preflight(planned, preflightOptions),
     readBootIds(planned.machines),
   ]);
-  refuse(
-    judge(declaredResources(planned, bootIds), levels, locate),
+  const refusal = refuse({
+    policies: judge(declaredResources(planned, bootIds), levels, locate),
     onMachine,
-    process.env[PACK_VARIABLE] !== undefined,
-    component,
-  );
-  return bootIds;
+    packSpeaks: process.env[PACK_VARIABLE] !== undefined,
+    ...defined({ component }),
+  });
+  return { bootIds, ...defined({ refusal }) };
 }
 
 function tellWarnings({ warnings }: Plan): void {

@@ -11,7 +11,7 @@ import {
 import { errorAt, FaultyInput } from "../../faults/fault";
 import { objectOr } from "../../faults/json";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
-import type { StackOutputs } from "../machine/stackOutputs";
+import type { MachineOutputs } from "../machine/machineOutputs";
 import { TYPE } from "../planned/type";
 import { parseGiven } from "../settings/given";
 import {
@@ -38,9 +38,9 @@ export interface LocalServingArgs {
 
 /** Outputs of a component, by machine. */
 export interface LocalServingOutputs {
-  readonly endpoints: Output<StackOutputs["endpoints"]>;
-  readonly memory: Output<StackOutputs["memory"]>;
-  readonly clients: Output<StackOutputs["clients"]>;
+  readonly endpoints: Output<MachineOutputs["endpoints"]>;
+  readonly memory: Output<MachineOutputs["memory"]>;
+  readonly clients: Output<MachineOutputs["clients"]>;
 }
 
 /** Machines of somebody's program that are planned and judged, and may be declared. */
@@ -133,9 +133,25 @@ export class Serving {
     this.options = { ...opts, dependsOn: bothOf(isJudged, opts?.dependsOn) };
   }
 
+  /** Declares the machines. Those that are refused are shown by a preview, which fails then. */
   async declareBelow(parent: ComponentResource): Promise<DeclaredOutputs> {
+    const { outputs, refusal } = await this.declare(parent);
+    if (refusal !== undefined) throw refusal.error;
+    return outputs;
+  }
+
+  /** Does the same in somebody's program, whose other resources are shown, too. */
+  async declareBeside(parent: ComponentResource): Promise<DeclaredOutputs> {
+    const { outputs, refusal } = await this.declare(parent);
+    // Nobody waits for it: the SDK tells it, and ends the program with its own exit code.
+    if (refusal !== undefined) void Promise.reject(refusal.error);
+    return outputs;
+  }
+
+  private async declare(parent: ComponentResource) {
     const { planned } = await this.judged;
-    return tellingOurBugs(() => declareJudged(planned, { parent }));
+    const outputs = await tellingOurBugs(() => declareJudged(planned, { parent }));
+    return { outputs, refusal: planned.refusal };
   }
 
   /** Outputs of the component, out of what it declares. */
@@ -153,11 +169,11 @@ export class Serving {
  */
 export class LocalServing extends ComponentResource<DeclaredOutputs> {
   /** URLs by machine, then by the keys of servers and services; known once its machine is applied. */
-  readonly endpoints: Output<StackOutputs["endpoints"]>;
+  readonly endpoints: Output<MachineOutputs["endpoints"]>;
   /** How the memory of each machine adds up, in GiB. */
-  readonly memory: Output<StackOutputs["memory"]>;
+  readonly memory: Output<MachineOutputs["memory"]>;
   /** The command that starts each client, by machine. */
-  readonly clients: Output<StackOutputs["clients"]>;
+  readonly clients: Output<MachineOutputs["clients"]>;
   private readonly serving: Serving;
 
   constructor(name: string, args: LocalServingArgs, opts?: ComponentResourceOptions) {
@@ -178,6 +194,6 @@ export class LocalServing extends ComponentResource<DeclaredOutputs> {
     // Registered outputs keep an inline program running until all is declared. Those of a component
     // that is refused would keep it running for ever.
     this.registerOutputs({ endpoints, memory, clients });
-    return serving.declareBelow(this);
+    return serving.declareBeside(this);
   }
 }

@@ -1,34 +1,65 @@
+import { writeFileSync } from "node:fs";
 import { RunError, runtime } from "@pulumi/pulumi";
 import { FaultyInput, UnreadableInput } from "../../faults/fault";
 import { plainText } from "../../faults/plainText";
+import { REFUSAL_VARIABLE } from "../../machines/update/variables";
+import type { Judged } from "../../policies/judge";
+import { refusedMark } from "../planned/refused";
 import type { UpdateFinding } from "../preflight/types";
 import { tellAll } from "./tellAll";
 
+/** Why a preview fails, once all that it declares was shown. */
+export interface Refusal {
+  readonly error: RunError;
+  /** What the policies refuse, as `refusedMark` writes it. */
+  readonly marks: readonly string[];
+}
+
+/** What is known of a plan and its machines before the first resource. */
+export interface Findings {
+  readonly policies: readonly (UpdateFinding & Pick<Judged, "resource">)[];
+  readonly onMachine: readonly UpdateFinding[];
+  /** Whether the policy pack runs beside the program, and prints what it only warns of. */
+  readonly packSpeaks: boolean;
+  /** Name of the component that they are of, in somebody's program. */
+  readonly component?: string;
+}
+
 /**
- * Prints what the policies and the preflight found, unless the policy pack prints it. At preview a
- * refusal is only announced; at update it stops the program before the first resource, so that
- * nothing is half done. A plain `pulumi up` runs no policy pack, and this is what protects it. Beside
- * a `component` of somebody's program the update may have made other resources.
+ * Prints what the policies and the preflight warn of, unless the policy pack prints it. What they
+ * refuse stops an update before the first resource, so that nothing is half done. A plain `pulumi
+ * up` runs no policy pack, and this is what protects it. Beside a `component` of somebody's program
+ * the update may have made other resources. For a preview it returns what the policies refuse; what
+ * the machine itself refuses may change before the update, so that is only announced.
  */
-export function refuse(
-  policies: readonly UpdateFinding[],
-  onMachine: readonly UpdateFinding[],
-  packSpeaks: boolean,
-  component?: string,
-): void {
+export function refuse(found: Findings): Refusal | undefined {
+  const { policies, onMachine, packSpeaks } = found;
   const toSay = packSpeaks ? onMachine : [...policies, ...onMachine];
   tellAll("warning", "From the checks before an update:", sentences(toSay, "warned"));
-  if (runtime.isDryRun()) {
-    tellAll("warning", "`up` would refuse this:", sentences(toSay, "refused"));
-    return;
+  const refused = policies.filter(({ verdict }) => verdict === "refused");
+  if (!runtime.isDryRun()) {
+    const reasons = sentences([...policies, ...onMachine], "refused");
+    if (reasons.length > 0) throw refusalError(reasons, found);
+    return undefined;
   }
-  const refused = sentences([...policies, ...onMachine], "refused");
-  if (refused.length > 0) {
-    const what = component === undefined ? "nothing" : `nothing of LocalServing \`${component}\``;
-    throw plainError(
-      [`Refused, and ${what} was changed:`, ...refused.map((each) => `- ${each}`)].join("\n"),
-    );
-  }
+  tellAll("warning", "`up` would refuse this:", sentences(onMachine, "refused"));
+  if (refused.length === 0) return undefined;
+  return {
+    error: refusalError(sentences(refused, "refused"), found),
+    marks: refused.map(({ name, resource }) => refusedMark(name, resource)),
+  };
+}
+
+/** The reasons; where `serving` runs the engine it prints them, as the last that is on the screen. */
+function refusalError(reasons: readonly string[], { component }: Findings): RunError {
+  const what = component === undefined ? "nothing" : `nothing of LocalServing \`${component}\``;
+  const text = [`Refused, and ${what} was changed:`, ...reasons.map((each) => `- ${each}`)].join(
+    "\n",
+  );
+  const file = process.env[REFUSAL_VARIABLE];
+  if (file === undefined) return plainError(text);
+  writeFileSync(file, plainText(text));
+  return plainError("Refused. The last lines say why.");
 }
 
 function sentences(

@@ -88,6 +88,6 @@ export class RunningService extends ComponentResource {
         ],
       },
     );
-    this.registerOutputs(facts);
+    this.registerOutputs();
   }
 }

@@ -60,6 +60,6 @@ export class SimpleServer extends ComponentResource {
         },
       );
     }
-    this.registerOutputs(facts);
+    this.registerOutputs();
   }
 }

@@ -11,7 +11,11 @@ import { attempt, defined } from "../../faults/defined";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { PROGRAM_VARIABLE, programMark } from "../../faults/sameProgram";
 import { readTextFile } from "../../faults/textFile";
-import { NEW_STACK_VARIABLE, STACK_FILE_VARIABLE } from "../../machines/update/variables";
+import {
+  NEW_STACK_VARIABLE,
+  REFUSAL_VARIABLE,
+  STACK_FILE_VARIABLE,
+} from "../../machines/update/variables";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { projectFolder, stackFile } from "../stack/stackFile";
 import { backendEnvironment, stateIsEmpty } from "./backend";
@@ -86,13 +90,30 @@ export function drive(
 }
 
 async function driven({ word, stack, rest, how, signal }: Drive): Promise<number> {
-  const { isJudged } = ENGINE_COMMANDS[word];
   const levels = policyLevels(projectFolder(), rest);
+  const folder = mkdtempSync(join(tmpdir(), "local-serving-"));
+  try {
+    return await drivenIn(folder, { word, stack, rest, how, signal }, levels);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Runs the engine with a folder for what it and the program leave for this process. */
+async function drivenIn(
+  folder: string,
+  { word, stack, rest, how, signal }: Drive,
+  levels: string | undefined,
+): Promise<number> {
+  const { isJudged } = ENGINE_COMMANDS[word];
+  const refusal = join(folder, "refusal");
   const isNew = isJudged && stateIsEmpty(projectFolder(), stack, process.env);
   const { run: engine } = await engineFor(stack, {
     // The program judges by the same levels as the pack.
     ...defined({ [LEVELS_VARIABLE]: levels }),
     ...(isJudged ? { [PACK_VARIABLE]: projectFolder(), [PROGRAM_VARIABLE]: programMark() } : {}),
+    // As JSON the engine's own document has it.
+    ...(isJudged && !isJson(rest) ? { [REFUSAL_VARIABLE]: refusal } : {}),
     ...(isNew ? { [NEW_STACK_VARIABLE]: "on" } : {}),
     ...(word === "up" ? { [WAITS_VARIABLE]: "on" } : {}),
     ...(how.from === undefined ? {} : { [STACK_FILE_VARIABLE]: how.from.file }),
@@ -101,23 +122,22 @@ async function driven({ word, stack, rest, how, signal }: Drive): Promise<number
   const selected = await engine(["stack", "select", "--create", "--stack", stack]);
   if (selected !== 0 || signal.aborted) return selected;
   const args = engineArguments({ word, stack, rest, how, signal }, levels);
-  if (word === "preview" || rest.some((argument) => argument.startsWith(EVENT_LOG)))
-    return engine(args, () => isToEnd(signal));
-  const folder = mkdtempSync(join(tmpdir(), "local-serving-up-"));
-  try {
-    const events = how.events ?? join(folder, "events");
-    const waits = waitsForEver(events);
-    const isStuck = () => waits() || (isToEnd(signal) && !isCancelled(events));
-    const code = await engine([...args, EVENT_LOG, events], isStuck);
-    if (word === "up") sayEnd(code, events, how);
-    return code;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const hasLog = word !== "preview" && !rest.some((argument) => argument.startsWith(EVENT_LOG));
+  const events = how.events ?? join(folder, "events");
+  const waits = waitsForEver(events);
+  const isStuck = () => (hasLog && waits()) || (isToEnd(signal) && !isCancelled(events));
+  const code = await engine(hasLog ? [...args, EVENT_LOG, events] : args, isStuck);
+  if (hasLog && word === "up") sayEnd(code, events, how);
+  const why = attempt(() => readTextFile(refusal));
+  const isRefusedByPack = word === "up" && code !== 0 && hasLog && isRefused(events);
+  if (why !== undefined || isRefusedByPack) say(why ?? "Refused, and nothing was changed.");
+  return code;
 }
 
 /** The terminal hands Ctrl-C to the engine itself: a second one would end it at once. */
 const isToEnd = (signal: AbortSignal) => signal.aborted && signal.reason !== "SIGINT";
+
+const isJson = (rest: readonly string[]) => rest.some((argument) => AS_JSON.test(argument));
 
 /** The engine's command line. */
 function engineArguments({ word, stack, rest, how }: Drive, levels: string | undefined) {
@@ -132,14 +152,13 @@ function engineArguments({ word, stack, rest, how }: Drive, levels: string | und
   const onError = goesOn && hasSeveralMachines(file) ? ["--continue-on-error"] : [];
   const from = how.from === undefined ? [] : ["--config-file", how.from.copy];
   // They come behind the policies: a hundred lines, and a refusal would be off the screen.
-  const outputs = isJudged && !rest.some((argument) => AS_JSON.test(argument)) ? [NO_OUTPUTS] : [];
+  const outputs = isJudged && !isJson(rest) ? [NO_OUTPUTS] : [];
   return [command, "--stack", stack, ...from, ...onError, ...policies, ...outputs, ...rest];
 }
 
 /** Says what came of an `up`, by its event log. */
 function sayEnd(code: number, events: string, { applied }: DriveOptions): void {
   if (code !== 0) for (const sentence of failedPulls(events)) say(sentence);
-  if (code !== 0 && isRefused(events)) say("Refused, and nothing was changed.");
   if (code === 0) applied?.(events);
 }
 

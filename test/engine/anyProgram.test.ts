@@ -89,7 +89,7 @@ describeEngineWithGpus("a TypeScript program of somebody else", () => {
     expect((await urns()).map(({ urn }) => urn)).toEqual(["pulumi:pulumi:Stack::my-machines-test"]);
   });
 
-  it("is refused by the pack, which one option adds", async () => {
+  it("is refused by the pack, too, which one option adds; the program says why", async () => {
     const pack = join(workspace.project, "node_modules/local-serving/policies");
     const preview = await workspace.preview("--policy-pack", pack);
     expect(preview.code).not.toBe(0);
@@ -97,9 +97,13 @@ describeEngineWithGpus("a TypeScript program of somebody else", () => {
       expect.objectContaining({
         policyName: "aggregate-utilization",
         enforcementLevel: "mandatory",
-        message: expect.stringContaining("claim 0.91 of its memory"),
+        message: expect.stringContaining("The program's error says what to change, and where."),
       }),
     );
+    const said = preview.stdout + preview.stderr;
+    expect(said.match(/claim 0\.91 of its memory/g), said).toHaveLength(1);
+    expect(preview.steps.filter(({ op }) => op !== "create" && op !== "same")).toEqual([]);
+    expect(preview.steps.filter(({ type }) => type.endsWith(":Container"))).not.toEqual([]);
   });
 
   it("is told every fault of its settings at once", async () => {

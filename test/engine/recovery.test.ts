@@ -146,7 +146,9 @@ describeEngine("a new stack without a daemon", () => {
     const setting = "`machines\\.dgx\\.inferenceServers\\.b\\.gpuMemoryUtilization: 0\\.[78]\\d`";
     const where = new RegExp(`In the stack file, line ${line}: ${setting}\\.`);
     const [byProgram, byPack] = [await workspace.preview(), await withPack()];
-    expect(said(byProgram)).toMatch(/`up` would refuse this:\n +aggregate-utilization: /);
+    expect(said(byProgram)).toMatch(
+      /Refused, and nothing was changed:\n *- aggregate-utilization: /,
+    );
     expect(said(byPack)).toMatch(/\[mandatory\] +aggregate-utilization /);
     for (const each of [byProgram, byPack]) expect(said(each)).toMatch(where);
   });

@@ -46,9 +46,9 @@ describeEngineWithGpus("the stack on a real machine", () => {
       ({ Destination }) => Destination === "/jit-cache",
     )?.Name;
   /** What a reviewer reads of a change, without the warnings. */
-  const previewOf = async (server: object, machine: object = {}) => {
+  const previewOf = async (server: object, machine: object = {}, ...flags: string[]) => {
     workspace.configure(stackConfig(parts, { ...server }, { ...machine }));
-    const preview = await workspace.preview("--diff");
+    const preview = await workspace.preview("--diff", ...flags);
     workspace.configure(stackConfig(parts));
     return preview;
   };
@@ -97,15 +97,15 @@ describeEngineWithGpus("the stack on a real machine", () => {
   });
 
   it("tells where it is and how the memory adds up, and nothing secret", async () => {
-    const outputs = await workspace.outputs();
-    expect(outputs.endpoints).toEqual({
-      dgx: {
-        "instance-a": `http://127.0.0.1:${parts.portA}/v1`,
-        b: `http://127.0.0.1:${parts.portB}/v1`,
+    expect(await workspace.outputs()).toEqual({
+      endpoints: {
+        dgx: {
+          "instance-a": `http://127.0.0.1:${parts.portA}/v1`,
+          b: `http://127.0.0.1:${parts.portB}/v1`,
+        },
       },
-    });
-    expect(outputs.memory).toMatchObject({
-      dgx: { aggregateUtilization: 0.04, aggregateLimit: 0.9 },
+      clients: { dgx: {} },
+      memory: { dgx: { leftGiB: expect.any(Number) } },
     });
   });
 
@@ -160,6 +160,31 @@ describeEngineWithGpus("the stack on a real machine", () => {
       expect(preview.stdout).toMatch(sentence);
     },
   );
+
+  it("one changed flag is read in 60 lines, the container's change among the first 30", async () => {
+    const lines = (await previewOf({ maxNumSeqs: 8 })).stdout.split("\n");
+    expect(lines.length, lines.join("\n")).toBeLessThanOrEqual(60);
+    const at = lines.findIndex(
+      (line) => line.includes("--max-num-seqs") || line.includes('=> "8"'),
+    );
+    expect(at).toBeGreaterThan(0);
+    expect(at).toBeLessThan(30);
+  });
+
+  it.each<[string, string[]]>([
+    ["alone", []],
+    ["beside the policy pack", ["--policy-pack", "policies"]],
+  ])("a preview that is refused shows all, fails, and says why once: %s", async (_, flags) => {
+    const preview = await previewOf({ gpuMemoryUtilization: 0.95 }, {}, ...flags);
+    const said = preview.stdout + preview.stderr;
+    expect(preview.code, said).not.toBe(0);
+    expect(steps(preview)).toEqual(expect.arrayContaining(REPLACES_CONTAINER));
+    expect(preview.steps.filter(({ op }) => op === "delete")).toEqual([]);
+    expect(said.match(/The limit is 0\.90\./g), said).toHaveLength(1);
+    expect(said).toContain("Refused, and nothing was changed:\n");
+    expect(said).not.toMatch(/^ +at .*:\d+:\d+/m);
+    expect(said).not.toContain("--outputs:--");
+  });
 
   it("a change of the image pulls it and replaces the container", async () => {
     const preview = await previewOf({ image: newer.reference });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { stackOutputs } from "../../components/machine/stackOutputs";
+import { machineOutputs } from "../../components/machine/machineOutputs";
 import { plan } from "../../components/plan/plan";
 import { loadStackFile } from "../../components/settings/load";
 import { stack } from "../fixtures/machine";
@@ -79,7 +79,7 @@ describe("the services of the default stack", () => {
   });
 
   it("say in the stack's outputs how each client is started", () => {
-    expect(stackOutputs(whole).clients).toEqual({
+    expect(machineOutputs(whole).clients).toEqual({
       dgx: {
         "claude-code": "/home/me/.local/bin/local-claude",
         codex: "/home/me/.local/bin/local-codex",

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { log, output, runtime, secret, unknown } from "@pulumi/pulumi";
+import { ComponentResource, log, output, runtime, secret, unknown } from "@pulumi/pulumi";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LocalServing, type LocalServingArgs, Serving } from "../../components/program";
 import { declareMachines } from "../../components/program/declareMachines";
@@ -80,10 +80,25 @@ describe("LocalServing in somebody's program", () => {
     );
   });
 
-  it("says at a preview what an update would refuse", async () => {
+  it("shows all of a preview that it refuses, which then fails", async () => {
     const settings = machinesOf({}, { gpuMemoryUtilization: 0.46 });
-    expect(await answer({ settings }, true)).toEqual(settings);
-    expect(said.join("\n")).toContain(`\`up\` would refuse this:\n  ${AGGREGATE}`);
+    let failed: unknown;
+    const recorded = await record(async () => {
+      vi.spyOn(runtime, "isDryRun").mockReturnValue(true);
+      const parent = new ComponentResource("test:index:Parent", "parent");
+      failed = await new Serving("serving", { settings })
+        .declareBelow(parent)
+        .catch(({ message }: Error) => message);
+    });
+    expect(failed).toContain(
+      `Refused, and nothing of LocalServing \`serving\` was changed:\n- ${AGGREGATE}`,
+    );
+    expect(recorded.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["dgx", "dgx-b", "dgx-applied-plan"]),
+    );
+    const { inputs } = recorded.find(({ name }) => name === "dgx") ?? {};
+    expect(inputs?.refused).toEqual(["aggregate-utilization dgx"]);
+    expect(said.join("\n")).not.toContain(AGGREGATE);
   });
 
   it("tells every fault at once, each with its path", async () => {

@@ -145,8 +145,6 @@ describe("the program for the default stack", () => {
         machine: "dgx",
         port: 8000,
         gpuMemoryUtilization: 0.45,
-        maxModelLen: 131072,
-        weightsGB: 44,
       },
     ]);
     expect(recorded.filter((each) => each.name.startsWith("dgx-instance-a"))).toHaveLength(1);

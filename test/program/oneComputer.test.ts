@@ -54,14 +54,14 @@ it("boot ids are read here and over ssh, and left out where nothing answers", as
 it.each([true, false])(
   "two names of one computer are judged together (preview: %s)",
   async (preview) => {
-    const warned: string[] = [];
     const { log } = await import("@pulumi/pulumi");
-    vi.spyOn(log, "warn").mockImplementation(async (message) => void warned.push(message));
+    vi.spyOn(log, "warn").mockImplementation(async () => undefined);
     let end: unknown;
     const recorded = await record(async () => {
       vi.spyOn(runtime, "isDryRun").mockReturnValue(preview);
-      const judged = await judgeMachines(settings(0.5)).catch(({ message }: Error) => message);
-      end = typeof judged === "string" ? judged : warned.join("\n");
+      const refused = ({ message }: Error) => ({ refusal: { error: { message } } });
+      const { refusal } = await judgeMachines(settings(0.5)).catch(refused);
+      end = refusal?.error.message;
     });
     expect(recorded).toEqual([]);
     expect(end).toContain(
@@ -83,7 +83,9 @@ it("each machine has the boot id of its kernel among its outputs, and not among 
     await declareMachines(settings(0.2));
   });
   expect(spied).toHaveBeenCalled();
-  expect(outputs).toContainEqual(expect.objectContaining({ machine: "dgx", bootId: BOOT_ID }));
-  expect(outputs).toContainEqual(expect.objectContaining({ machine: "dgx2", bootId: BOOT_ID }));
+  expect(outputs.filter((each) => each !== undefined)).toEqual([
+    { bootId: BOOT_ID },
+    { bootId: BOOT_ID },
+  ]);
   expect(JSON.stringify(recorded)).not.toContain(BOOT_ID);
 });

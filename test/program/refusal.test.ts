@@ -1,57 +1,86 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { log, runtime } from "@pulumi/pulumi";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { UpdateFinding } from "../../components/preflight/types";
 import { refuse } from "../../components/program/refusal";
+import { REFUSAL_VARIABLE } from "../../machines/update/variables";
 
 const finding = (name: string, verdict: UpdateFinding["verdict"]) => ({
   name,
   verdict,
   message: "why.",
+  resource: "dgx",
 });
 const POLICIES = [finding("a", "pass"), finding("b", "warned"), finding("c", "refused")];
-const MACHINE = [finding("port", "warned")];
+const MACHINE = [finding("port", "warned"), finding("memory", "refused")];
 
 const WARNED = "From the checks before an update:";
+const ALL = "Refused, and nothing was changed:\n- c: why.\n- memory: why.";
 
-describe("what ends a program before its first resource", () => {
+describe("what ends a program", () => {
   const said: string[] = [];
   const run = (preview: boolean) => vi.spyOn(runtime, "isDryRun").mockReturnValue(preview);
   beforeEach(() => {
     said.length = 0;
     vi.spyOn(log, "warn").mockImplementation(async (message) => void said.push(message));
   });
-  afterEach(() => void vi.restoreAllMocks());
-
-  it("announces a refusal at preview, and stops nothing", () => {
-    run(true);
-    refuse(POLICIES, MACHINE, false);
-    expect(said).toEqual([
-      `${WARNED}\n  b: why.\n  port: why.`,
-      "`up` would refuse this:\n  c: why.",
-    ]);
+  afterEach(() => {
+    vi.restoreAllMocks();
+    vi.unstubAllEnvs();
   });
 
-  it("leaves the policies' findings to the pack where one runs", () => {
-    run(true);
-    refuse(POLICIES, MACHINE, true);
-    expect(said).toEqual([`${WARNED}\n  port: why.`]);
-  });
-
-  it.each([true, false])(
-    "stops an update with every refusal, whether the pack speaks or not (%s)",
-    (pack) => {
-      run(false);
-      const machine = [...MACHINE, finding("memory", "refused")];
-      expect(() => refuse(POLICIES, machine, pack)).toThrow(
-        "Refused, and nothing was changed:\n- c: why.\n- memory: why.",
-      );
-      expect(said).toEqual([`${WARNED}\n${pack ? "" : "  b: why.\n"}  port: why.`]);
+  it.each([false, true])(
+    "is what policies refuse at preview; the machine's own refusals are announced (pack: %s)",
+    (packSpeaks) => {
+      run(true);
+      const refusal = refuse({ policies: POLICIES, onMachine: MACHINE, packSpeaks });
+      expect(refusal?.marks).toEqual(["c dgx"]);
+      expect(refusal?.error).toMatchObject({
+        message: "Refused, and nothing was changed:\n- c: why.",
+        stack: "Refused, and nothing was changed:\n- c: why.",
+      });
+      expect(said).toEqual([
+        `${WARNED}\n${packSpeaks ? "" : "  b: why.\n"}  port: why.`,
+        "`up` would refuse this:\n  memory: why.",
+      ]);
     },
   );
 
-  it("says nothing of what passes", () => {
+  it.each([true, false])(
+    "is every refusal at update, whether the pack speaks or not (%s)",
+    (packSpeaks) => {
+      run(false);
+      expect(() => refuse({ policies: POLICIES, onMachine: MACHINE, packSpeaks })).toThrow(ALL);
+      expect(said).toEqual([`${WARNED}\n${packSpeaks ? "" : "  b: why.\n"}  port: why.`]);
+    },
+  );
+
+  it("names the component of somebody's program", () => {
     run(false);
-    refuse([finding("a", "pass")], [], false);
+    const found = { policies: POLICIES, onMachine: [], packSpeaks: false, component: "box" };
+    expect(() => refuse(found)).toThrow(
+      "Refused, and nothing of LocalServing `box` was changed:\n- c: why.",
+    );
+  });
+
+  it("goes to the file that `serving` prints last, and is one sentence before", () => {
+    run(false);
+    const folder = mkdtempSync(join(tmpdir(), "refusal-"));
+    const file = join(folder, "refusal");
+    vi.stubEnv(REFUSAL_VARIABLE, file);
+    expect(() => refuse({ policies: POLICIES, onMachine: MACHINE, packSpeaks: true })).toThrow(
+      /^Refused\. The last lines say why\.$/,
+    );
+    expect(readFileSync(file, "utf8")).toBe(ALL);
+    rmSync(folder, { recursive: true });
+  });
+
+  it.each([true, false])("is nothing where all passes (preview: %s)", (preview) => {
+    run(preview);
+    const found = { policies: [finding("a", "pass")], onMachine: [], packSpeaks: false };
+    expect(refuse(found)).toBeUndefined();
     expect(said).toEqual([]);
   });
 });

@@ -256,8 +256,6 @@ describe("the plan of a simple server", () => {
       mode: "host",
       listen: "127.0.0.1",
       port: 11434,
-      baseUrl: "http://127.0.0.1:11434",
-      models: ["a"],
     });
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { UNBOUNDED } from "../../../commandLine/layout";
 import { readModels } from "../../../components/evidence/readModels";
 import { START_GATE } from "../../../components/inference-server/startGate";
-import { stackOutputs } from "../../../components/machine/stackOutputs";
+import { kvFigures, machineOutputs } from "../../../components/machine/machineOutputs";
 import { plan } from "../../../components/plan/plan";
 import { loadStackFile } from "../../../components/settings/load";
 import { partText, planText } from "../../../operate/plan/planText";
@@ -337,9 +337,9 @@ describe("warnings and refusals on a terminal", () => {
   });
 });
 
-describe("the stack's outputs", () => {
-  it("have the memory as figures: what is left, each consumer with its basis, and what would fit", () => {
-    const { memory } = stackOutputs(planned);
+describe("what is known of declared machines", () => {
+  it("is the memory as figures: what is left, each consumer with its basis, and what would fit", () => {
+    const { memory } = machineOutputs(planned);
     expect(memory.dgx).toMatchObject({
       totalGiB: 121.63,
       sumGiB: 116.96,
@@ -358,15 +358,14 @@ describe("the stack's outputs", () => {
     });
     const { dgx } = settings.machines;
     const crowded = { machines: { dgx: { ...dgx, operatingSystemGiB: 20 } } } as typeof settings;
-    expect(stackOutputs(plan(crowded, { home: "/home/me", models })).memory.dgx?.leftGiB).toBe(
+    expect(machineOutputs(plan(crowded, { home: "/home/me", models })).memory.dgx?.leftGiB).toBe(
       -11.33,
     );
   });
 
-  it("have the KV cache by the server's key, as figures, and null where the model is not known", () => {
-    const { kvCache } = stackOutputs(planned);
+  it("is the KV cache as figures in a review, and null where the model is not known", () => {
     const agent = { maxTokens: 32_000, atOnce: 4, admitted: true };
-    expect(kvCache.dgx?.b).toEqual({
+    expect(kvFigures(planned.machines[0]?.kv[CONTAINER] ?? null)).toEqual({
       room: {
         basis: "estimated",
         source: expect.stringContaining("20.49 GiB of weights"),
@@ -391,11 +390,11 @@ describe("the stack's outputs", () => {
       blockTokens: 2_096,
       prefixReuse: { usual: 0.97, least: 0.94 },
     });
-    expect(stackOutputs(plan(settings, { home: "/home/me" })).kvCache.dgx).toEqual({ b: null });
+    expect(kvFigures(null)).toBeNull();
   });
 
-  it("have endpoints by key", () => {
-    expect(stackOutputs(planned).endpoints.dgx).toMatchObject({
+  it("is each endpoint by its key", () => {
+    expect(machineOutputs(planned).endpoints.dgx).toMatchObject({
       "instance-a": "http://127.0.0.1:8000/v1",
       b: "http://127.0.0.1:8001/v1",
     });

@@ -2,29 +2,26 @@ import { BYTES_PER_GIB, hundredths } from "../../units/memory";
 import { AGGREGATE_LIMIT, downToHundredth } from "../../vllm/utilization";
 import { leftGiB } from "../memory/ledger";
 import { type ServerKv, startVerdictOf } from "../memory/serverKv";
-import { type MachinePlan, type Plan, serversOn } from "../plan/types";
+import type { MachinePlan, Plan } from "../plan/types";
 import type { LedgerLine } from "../planned/facts";
 
 /** A table by machine, then by key. */
 type ByMachine<Value> = Readonly<Record<string, Readonly<Record<string, Value>>>>;
 
-/** Outputs of the stack, as data. */
-export interface StackOutputs {
+/** What is known of machines once they are declared, as data. */
+export interface MachineOutputs {
   /** URLs by the keys of servers and services. */
   readonly endpoints: ByMachine<string>;
   /** Launchers by client. */
   readonly clients: ByMachine<string>;
   readonly memory: Readonly<Record<string, MemoryFigures>>;
-  /** By the keys of servers; `null` where it isn't known. */
-  readonly kvCache: ByMachine<KvFigures | null>;
 }
 
 /**
- * Outputs of the stack, as data: where things are, how each client is started, how the memory adds
- * up (GiB) and what each KV cache holds. Servers go by their keys in the stack file. Nothing secret
- * is among them.
+ * What is known of machines, as data: where things are, how each client is started and how the
+ * memory adds up (GiB). Servers go by their keys in the stack file. Nothing secret is among them.
  */
-export function stackOutputs(plan: Plan): StackOutputs {
+export function machineOutputs(plan: Plan): MachineOutputs {
   const ofEach = <T>(table: (machine: MachinePlan) => T) =>
     Object.fromEntries(plan.machines.map((machine) => [machine.name, table(machine)]));
   return {
@@ -35,17 +32,19 @@ export function stackOutputs(plan: Plan): StackOutputs {
       Object.fromEntries(clients.map((each) => [each.client, each.command])),
     ),
     memory: ofEach(memoryFigures),
-    kvCache: ofEach((machine) =>
-      Object.fromEntries(
-        serversOn(machine).map(
-          ({ key, container }) => [key, kvFigures(machine.kv[container.name] ?? null)] as const,
-        ),
-      ),
-    ),
   };
 }
 
-/** The memory of a machine as stack outputs and reviews have it. */
+/** What of the memory is left, in GiB, by machine; below zero the plan does not fit. */
+export type LeftGiB = Readonly<Record<string, Pick<MemoryFigures, "leftGiB">>>;
+
+/** What of the memory is left, by machine: `serving plan --format json` has the rest. */
+export const leftGiBOf = (memory: MachineOutputs["memory"]): LeftGiB =>
+  Object.fromEntries(
+    Object.entries(memory).map(([machine, figures]) => [machine, { leftGiB: figures.leftGiB }]),
+  );
+
+/** The memory of a machine as components and reviews have it. */
 export interface MemoryFigures {
   readonly totalGiB: number;
   readonly sumGiB: number;
@@ -72,7 +71,7 @@ export function memoryFigures({ ledger }: MachinePlan): MemoryFigures {
 }
 
 /**
- * A server's KV cache as stack outputs and reviews have it; the lower figures are those of the
+ * A server's KV cache as reviews have it; the lower figures are those of the
  * least room.
  */
 export interface KvFigures {
