@@ -154,6 +154,25 @@ describe("the policies of the pack", () => {
     expect(sums("x", "x")).toHaveLength(1);
   });
 
+  it("leave it to the program to say why, where it refuses the same", () => {
+    const given = { hostInstance: "none", servers: [], totalGiB: 1 };
+    const memory = { lines: [{ name: "x", gib: 2, basis: "setting" }] };
+    const said = (refused: readonly string[]) => {
+      const machine = declared(TYPE.machine, "dgx", { ...given, memory, refused });
+      const messages: string[] = [];
+      for (const policy of enginePolicies(rules))
+        if ("validateResource" in policy && typeof policy.validateResource === "function")
+          policy.validateResource(asArgs(machine), (message) => messages.push(message));
+      return messages;
+    };
+    const [why = ""] = said([]);
+    expect(why).toContain("2.00 GiB of 1.00 GiB");
+    expect(said(["memory-sum dgx"])).toEqual([
+      "The program's error says what to change, and where.",
+    ]);
+    expect(said(["memory-sum other", "aggregate-utilization dgx"])).toEqual([why]);
+  });
+
   it("point at the resource that a finding is about", () => {
     expect(run([server({ gpus: undefined }), record(), hostInstance()])).toEqual([
       `inference-container ${server().urn}`,
