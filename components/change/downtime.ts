@@ -145,7 +145,9 @@ export function stepsText(steps: readonly Step[]): string {
 }
 
 /** Says the same with all parts and their sources. */
-export function stepsWithSources(steps: readonly Step[]): string {
-  const parts = steps.map((step) => `${step.what}, ${spanText(step)} (${step.source})`);
-  return `${stepsText(steps)}: ${parts.join("; ")}`;
-}
+export const stepsWithSources = (steps: readonly Step[]): string =>
+  `${stepsText(steps)}: ${partsWithSources(steps)}`;
+
+/** The parts alone, each with its source. */
+export const partsWithSources = (steps: readonly Step[]): string =>
+  steps.map((step) => `${step.what}, ${spanText(step)} (${step.source})`).join("; ");

@@ -4,8 +4,8 @@
 
 export { changesOf, isUnchanged, type MachineChange } from "./changesOf";
 export { argumentChanges } from "./containerChange";
-export { stepsWithSources } from "./downtime";
+export { partsWithSources, stepsWithSources } from "./downtime";
 export { firstStarts } from "./firstStarts";
-export { goneText, lossText } from "./losses";
+export { lossText } from "./losses";
 export { neverStartedText, PROVE } from "./neverStarted";
 export { doubtText, startOf } from "./start";

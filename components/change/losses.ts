@@ -9,14 +9,23 @@ import { startOf } from "./start";
 
 /** Something that clients had before an update, and lose for a while or for good. */
 export interface Loss {
-  /** Key of the server that they use, or name of the service. */
+  /** Key of the server that they use, or name of the service or of the client itself. */
   readonly key: string;
-  readonly what: "gone" | "fails" | "stopped" | "removed" | "names" | "window" | "address";
+  readonly what:
+    | "gone"
+    | "fails"
+    | "stopped"
+    | "removed"
+    | "names"
+    | "window"
+    | "address"
+    | "client"
+    | "server";
   /** Names that it answers to. A loss of `names` lists only those that go. */
   readonly names: readonly string[];
   /** Who uses it: clients, services, and on another machine `MACHINE.bridge`. */
   readonly users: readonly string[];
-  /** Window in tokens, or URL. */
+  /** Window in tokens, URL, or server. */
   readonly before?: string;
   readonly after?: string;
   /** For how long, where it is gone. */
@@ -71,7 +80,21 @@ export function lossesOf(
     ...(isRestarted ? loss(SIMPLE_SERVER, "gone", { steps: [RESTART] }) : []),
     ...before.inferenceServers.flatMap((server) => serverLosses(server, after, loss)),
     ...before.endpoints.flatMap((endpoint) => addressLosses(endpoint, after, loss)),
+    ...before.clients.flatMap((client) => clientLosses(client, after)),
   ];
+}
+
+/** A client that is no longer set up, or whose requests another server answers. */
+function clientLosses(
+  { client, server }: MachinePlan["clients"][number],
+  after: MachinePlan | undefined,
+): Loss[] {
+  const now = after?.clients.find((each) => each.client === client);
+  const loss = { key: client, names: [], users: [] };
+  if (now === undefined) return [{ ...loss, what: "client" }];
+  return now.server === server
+    ? []
+    : [{ ...loss, what: "server", before: server, after: now.server }];
 }
 
 type MakeLoss = (key: string, what: Loss["what"], more?: Partial<Loss>) => Loss[];
@@ -129,7 +152,7 @@ function usersOf(plan: MachinePlan, key: string, machines: readonly MachinePlan[
 }
 
 /** Says for how long something is gone; `undefined` if it stays. */
-export function goneText({ key, what, steps = [], mayNotStart }: Loss): string | undefined {
+function goneText({ key, what, steps = [], mayNotStart }: Loss): string | undefined {
   const said: Partial<Record<Loss["what"], string>> = {
     gone: mayNotStart
       ? "until the new server answers, and it may not start"
@@ -159,9 +182,11 @@ export function lossText(loss: Loss): string {
     fails: gone,
     stopped: `${gone} ${requestsText(key)}`,
     removed: gone,
-    names: `${key} no longer answers to ${names.join(", ")}.`,
+    names: `${key} no longer answers to ${names.join(", ")}: who asks for that gets an error.`,
     window: `The window of ${key} shrinks from ${before} to ${after} tokens: longer prompts are refused.`,
     address: `${key} moves from ${before} to ${after}.`,
+    client: `${key} is no longer set up: the files that \`up\` wrote for it go.`,
+    server: `The requests of ${key} go to ${after} instead of ${before}.`,
   };
   return `${said[what]}${users.length === 0 ? "" : ` Used by ${users.join(", ")}.`}`;
 }

@@ -10,6 +10,9 @@ export interface ImageReference {
 /** A digest as images are pinned by here. */
 export const IMAGE_DIGEST = /^sha256:[0-9a-f]{64}$/;
 
+/** As much of a digest as a person compares. */
+export const shortDigest = (digest: string): string => digest.slice(0, "sha256:".length + 12);
+
 /** An image's id, also as `docker images` prints it. */
 const ID = /^(sha256:)?[0-9a-f]{12,64}$/;
 

@@ -5,7 +5,7 @@ import type { MachinePlan, Plan } from "../../components/plan";
 import { defined } from "../../faults/defined";
 import { saidOf } from "../drift/difference";
 import { type Drift, driftOf, type MachineDrift, mending } from "../drift/drift";
-import { lastVerified } from "../plan/against";
+import { lastVerified } from "../plan/earlier";
 import { tunnelTo } from "../sees/tunnel";
 import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";

@@ -3,7 +3,7 @@ import { SERVICES } from "../../components/services";
 import type { StackSettings } from "../../components/settings";
 import { parseStackFile } from "../../components/settings";
 import { readTextFile } from "../../faults/textFile";
-import { hubName, imageReference } from "../../machines/docker/imageReference";
+import { hubName, imageReference, shortDigest } from "../../machines/docker/imageReference";
 import type { StackFileOptions } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
 import type { Edit } from "../stackEdit/applyEdits";
@@ -123,9 +123,6 @@ type RecordOfVersions = Readonly<
  */
 export const recordEdits = (entry: readonly string[], record: RecordOfVersions): Edit[] =>
   Object.entries(record).map(([name, value]) => ({ path: [...entry, "versions", name], value }));
-
-/** As much of a digest as a person compares. */
-export const shortDigest = (digest: string): string => digest.slice(0, "sha256:".length + 12);
 
 /**
  * Writes an image into its entry of the stack file, in one step and with a backup beside it;

@@ -6,6 +6,7 @@ import {
   lossText,
   type MachineChange,
   PROVE,
+  partsWithSources,
   stepsWithSources,
 } from "../../components/change";
 import { gibRange, timesRange } from "../../units/ranges";
@@ -40,33 +41,42 @@ export function sectionMarkdown({ title, lines, isFolded }: Section): string {
  * What an update does to each machine: containers, files, what clients lose. `isAgainstApplied`:
  * the earlier plan is the applied one, which may not be what is on the machine.
  */
-export function changeSections(
+export const changeSections = (
   changes: readonly MachineChange[],
   isAgainstApplied = false,
-): Section[] {
-  return changes.flatMap((change): Section[] => {
-    const { machine, containers, files, ollama, losses, memory, kv } = change;
-    const [oldA, nowA] = [memory.before, memory.after].map(
-      (figures) => figures?.lines["instance A"]?.gib,
-    );
-    const untouched = containers.filter(({ kind }) => kind === "unchanged").map(({ key }) => key);
-    const changed = [
-      ...(isUnchanged(change) ? ["Nothing is replaced or written."] : []),
-      ...containers.flatMap((each) => containerLines(each, doubtText(kv[each.key]?.after))),
-      ...(untouched.length === 0 ? [] : [`Not touched: ${untouched.join(", ")}.`]),
-      ...(oldA === undefined || oldA === nowA ? [] : [INSTANCE_A]),
-      ...(ollama === null ? [] : [OLLAMA[ollama]]),
-      ...["written", "rewritten", "removed"].flatMap((kind) => {
-        const paths = files.filter((file) => file.kind === kind).map(({ path }) => path);
-        return paths.length === 0 ? [] : [`Files ${kind}: ${paths.join(", ")}.`];
-      }),
-      ...(isAgainstApplied ? [AGAINST_APPLIED] : []),
-    ];
-    return [
-      { title: `What changes on ${machine}`, lines: changed, isFolded: true },
-      section(`What clients of ${machine} lose`, losses.map(lossText), "Nothing."),
-    ];
-  });
+): Section[] =>
+  changes.flatMap((change): Section[] => [
+    withLines(whatChanges(change, isAgainstApplied), instanceALines(change)),
+    section(`What clients of ${change.machine} lose`, change.losses.map(lossText), "Nothing."),
+  ]);
+
+const withLines = (section: Section, more: readonly string[]): Section => ({
+  ...section,
+  lines: [...section.lines, ...more],
+});
+
+/** Somebody has to restart instance A, where its share changes. */
+export function instanceALines({ memory: { before, after } }: MachineChange): string[] {
+  const [old, now] = [before, after].map((each) => each?.lines["instance A"]?.gib);
+  return old === undefined || old === now ? [] : [INSTANCE_A];
+}
+
+/** What is made, replaced and written on a machine. For how long something is gone, losses say. */
+export function whatChanges(change: MachineChange, isAgainstApplied: boolean): Section {
+  const { machine, containers, files, ollama, kv } = change;
+  const untouched = containers.filter(({ kind }) => kind === "unchanged").map(({ key }) => key);
+  const lines = [
+    ...(isUnchanged(change) ? ["Nothing is replaced or written."] : []),
+    ...containers.flatMap((each) => containerLines(each, doubtText(kv[each.key]?.after))),
+    ...(untouched.length === 0 ? [] : [`Not touched: ${untouched.join(", ")}.`]),
+    ...(ollama === null ? [] : [OLLAMA[ollama]]),
+    ...["written", "rewritten", "removed"].flatMap((kind) => {
+      const paths = files.filter((file) => file.kind === kind).map(({ path }) => path);
+      return paths.length === 0 ? [] : [`Files ${kind}: ${paths.join(", ")}.`];
+    }),
+    ...(isAgainstApplied ? [AGAINST_APPLIED] : []),
+  ];
+  return { title: `What changes on ${machine}`, lines, isFolded: true };
 }
 
 const AGAINST_APPLIED =
@@ -116,7 +126,9 @@ function startText(change: MachineChange["containers"][number]): string {
   const { key, kind, steps, startsOnRequest, startsByRequest } = change;
   const isNew = kind !== "replaced";
   if (startsOnRequest === undefined)
-    return `${key} ${isNew ? "answers after" : "is gone for"} ${stepsWithSources(steps)}.`;
+    return isNew
+      ? `${key} answers after ${stepsWithSources(steps)}.`
+      : `The time without ${key}: ${partsWithSources(steps)}.`;
   if (isNew && startsByRequest)
     return `${key} starts when a request names its model: \`up\` makes it and never starts it. ${PROVE}`;
   const start = `\`serving start ${key}\``;
@@ -131,7 +143,7 @@ export const memorySections = (changes: readonly MachineChange[]): Section[] =>
     title: `Memory of ${machine}`,
     isFolded: true,
     lines: [
-      `Taken: ${before === null ? "" : `${sumText(before)} -> `}${after === null ? "nothing" : `${sumText(after)}; ${memoryVerdict(after)}`}.`,
+      `Taken: ${[before, after].map((each) => (each === null ? "nothing" : sumText(each))).join(" -> ")}.`,
       ...changedLines(before, after),
       ...Object.entries(kv).flatMap(([key, { before, after }]) => {
         const [old, now] = [kvLine(before), kvLine(after)];
@@ -142,11 +154,6 @@ export const memorySections = (changes: readonly MachineChange[]): Section[] =>
 
 type Figures = NonNullable<MachineChange["memory"]["after"]>;
 type Kv = MachineChange["kv"][string]["after"];
-
-export const memoryVerdict = ({ totalGiB, leftGiB }: Figures): string =>
-  leftGiB < 0
-    ? `memory does not fit: ${(-leftGiB).toFixed(2)} GiB too much for ${totalGiB.toFixed(2)} GiB`
-    : `memory fits: ${leftGiB.toFixed(2)} of ${totalGiB.toFixed(2)} GiB are left`;
 
 const sumText = ({ sumGiB, totalGiB }: Figures) =>
   `${sumGiB.toFixed(2)} of ${totalGiB.toFixed(2)} GiB`;

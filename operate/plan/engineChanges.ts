@@ -62,6 +62,16 @@ export function serverEngineChanges(
   });
 }
 
+/** The vLLM of a server on a machine, as far as it is known. */
+export type LaunchedVersions = (machine: string, key: string) => string | undefined;
+
+/** Looks up the vLLM of each server of some plans. */
+export function launchedVersions(machines: readonly MachinePlan[]): LaunchedVersions {
+  const launched = launchedIn(machines);
+  return (machine, key) =>
+    launched.find((each) => each.machine === machine && each.key === key)?.version;
+}
+
 /** The servers of a plan with the vLLM inside, as far as it is known. */
 function launchedIn(machines: readonly MachinePlan[]) {
   // A plan that another version applied may lack what is read here.

@@ -1,33 +1,89 @@
-import { goneText, type MachineChange, startOf } from "../../components/change";
+import { lossText, type MachineChange, startOf } from "../../components/change";
 import type { MachinePlan } from "../../components/plan";
 import { counted } from "../../faults/quoting";
-import { memoryVerdict } from "./changeReport";
 
 /** A finding that only the new plan has. */
 interface Added {
   readonly kind: "refused" | "warning" | "note";
 }
 
-/** What restarts, and whether memory fits. */
-export const summary = (changes: readonly MachineChange[]): string[] =>
-  changes.flatMap(({ machine, losses, memory: { after } }) => {
-    const gone = losses.filter((loss) => goneText(loss) !== undefined);
-    const said = gone.map((loss) => `${loss.key} is gone ${goneText(loss)}`).join("; ");
-    return [
-      `${machine}: ${said || "nothing that runs is stopped"}.`,
-      ...(after === null ? [] : [`${machine}: ${memoryVerdict(after)}.`]),
-    ];
-  });
+/** Lines of a review: what simply happens, and what a reviewer has to ask before approving. */
+export interface HeadLines {
+  readonly happens: readonly string[];
+  readonly asks: readonly string[];
+}
+
+/** What clients lose for good, which whoever uses it has to know. The rest comes back by itself. */
+const ASKED = new Set<MachineChange["losses"][number]["what"]>([
+  "fails",
+  "removed",
+  "names",
+  "window",
+  "address",
+  "client",
+  "server",
+]);
+
+/** What clients lose, and the memory that is left. */
+export function feltLines({
+  machine,
+  losses,
+  memory: { before, after },
+}: MachineChange): HeadLines {
+  const [asked, other] = [true, false].map((is) =>
+    losses
+      .filter(({ what }) => ASKED.has(what) === is)
+      .map((loss) => `${machine}: ${lossText(loss)}`),
+  );
+  const quiet = losses.length === 0 ? [`${machine}: clients lose nothing.`] : [];
+  const memory = after === null ? [] : [`${machine}: ${memoryText(before, after)}.`];
+  return { asks: asked ?? [], happens: [...(other ?? []), ...quiet, ...memory] };
+}
+
+type Figures = NonNullable<MachineChange["memory"]["after"]>;
+
+/** The memory that is left, before and after. */
+function memoryText(before: Figures | null, { leftGiB, totalGiB }: Figures): string {
+  const left = (gib: number) => gib.toFixed(2);
+  const total = `of ${totalGiB.toFixed(2)} GiB`;
+  if (leftGiB < 0) {
+    const then =
+      before === null || before.leftGiB < 0 ? "" : `; ${left(before.leftGiB)} GiB were left`;
+    return `memory does not fit: ${left(-leftGiB)} GiB too much for ${totalGiB.toFixed(2)} GiB${then}`;
+  }
+  if (before === null) return `memory fits: ${left(leftGiB)} ${total} are left`;
+  if (before.leftGiB === leftGiB)
+    return `memory fits: ${left(leftGiB)} ${total} are left, as before`;
+  return `memory fits: ${left(before.leftGiB)} -> ${left(leftGiB)} ${total} are left`;
+}
 
 /** Servers whose KV cache may lack the room for one request. */
 export function startLines(changes: readonly MachineChange[]): string[] {
   return changes.flatMap(({ machine, kv }) =>
+    Object.entries(kv).flatMap(([key, { after }]) => {
+      const start = startOf(after);
+      if (start === "may start")
+        return [`${machine}: ${key} may not start: its KV cache may lack the room.`];
+      return start === "cannot start"
+        ? [`${machine}: ${key} would not start: its KV cache lacks the room.`]
+        : [];
+    }),
+  );
+}
+
+/** Servers that surely don't start. */
+export const failing = (changes: readonly MachineChange[]): string[] =>
+  changes.flatMap(({ kv }) =>
     Object.entries(kv).flatMap(([key, { after }]) =>
-      startOf(after) === "may start"
-        ? [`${machine}: ${key} may not start: its KV cache may lack the room.`]
-        : [],
+      startOf(after) === "cannot start" ? [key] : [],
     ),
   );
+
+/** The first line of a review: what its reader may do. `why`: what stops it for sure. */
+export function decisionText(asks: readonly string[], why: string | undefined): string {
+  if (why !== undefined) return `Don't approve this yet: ${why}.`;
+  if (asks.length === 0) return "No reason not to approve this was found.";
+  return `Ask before you approve this: ${counted(asks.length, "point")} below.`;
 }
 
 /** Whether it was sure that a server starts, and no longer is. */
@@ -43,8 +99,8 @@ export const isLessSure = (changes: readonly MachineChange[]): boolean =>
 export function reachedLines(
   before: readonly MachinePlan[],
   after: readonly MachinePlan[],
-): string[] {
-  const lines = after.flatMap(({ name, endpoints }) => {
+): HeadLines {
+  const asks = after.flatMap(({ name, endpoints }) => {
     const old = before.find((each) => each.name === name)?.endpoints ?? [];
     return endpoints.flatMap(({ key, network }) =>
       network === undefined || old.some((each) => each.key === key && each.network !== undefined)
@@ -52,17 +108,19 @@ export function reachedLines(
         : [`${name}: ${key} is newly reachable from the network: ${network}.`],
     );
   });
-  return lines.length > 0 ? lines : ["Nothing is newly reachable from the network."];
+  return { asks, happens: asks.length > 0 ? [] : ["Nothing is newly reachable from the network."] };
 }
 
 const newOnes = (many: number, what: string): string[] =>
   many === 0 ? [] : [counted(many, `new ${what}`)];
 
-/** How many findings are new; those that refuse are named by the verdict. */
-export function countLine(added: readonly Added[]): string {
+/** How many findings are new; those that refuse are listed whole. */
+export function countLines(added: readonly Added[]): HeadLines {
   const of = (kind: Added["kind"]) => added.filter((each) => each.kind === kind).length;
   const said = [...newOnes(of("warning"), "warning"), ...newOnes(of("note"), "note")];
-  return said.length === 0 ? "No new warning." : `${said.join(" and ")}, below in Findings.`;
+  const line =
+    said.length === 0 ? "No warning is new." : `${said.join(" and ")}, below in Findings.`;
+  return of("warning") > 0 ? { asks: [line], happens: [] } : { asks: [], happens: [line] };
 }
 
 /** Whether an inference server is replaced: one that worked may not work any more. */

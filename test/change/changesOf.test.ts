@@ -252,13 +252,22 @@ describe("what clients lose", () => {
 
   it("is also a name, a window and an address", () => {
     const sentences = said({}, { servedModelName: "other", maxModelLen: 65_536, port: 8005 });
-    expect(sentences).toContain(`b no longer answers to model. ${USERS}`);
+    expect(sentences).toContain(
+      `b no longer answers to model: who asks for that gets an error. ${USERS}`,
+    );
     expect(sentences).toContain(
       `The window of b shrinks from 262144 to 65536 tokens: longer prompts are refused. ${USERS}`,
     );
     expect(sentences).toContain(
       `b moves from http://127.0.0.1:8001/v1 to http://127.0.0.1:8005/v1. ${USERS}`,
     );
+  });
+
+  it("is also a client, or the server that answers it", () => {
+    const sentences = said({ clients: { pi: { server: "instance-a" } } });
+    expect(sentences).toContain("codex is no longer set up: the files that `up` wrote for it go.");
+    expect(sentences).toContain("The requests of pi go to instance-a instead of b.");
+    expect(said({}, { gpuMemoryUtilization: 0.4 }).join()).not.toMatch(/set up|requests of/);
   });
 
   it("is nothing of a window that grows", () => {

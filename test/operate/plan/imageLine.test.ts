@@ -73,14 +73,14 @@ describe("the shipped stack file, with its server's image line changed", () => {
     expect(out).not.toContain("vLLM 0.30.0");
   });
 
-  it("is refused in a review, as a new finding", async () => {
+  it("is refused in a review, which says why", async () => {
     const file = changed([SERVER, `image: vllm/vllm-openai:v0.10.0@${OTHER}`]);
     const { code, out } = await planOf(file, "--against", SHIPPED);
     expect(code).toBe(1);
     expect(out).toContain(
       "\n  REFUSED by inference-image: `up` would stop before the first change.\n",
     );
-    expect(out).toContain("\n  New: refused by inference-image (dgx-b): ");
+    expect(out).toContain("\nWhy it is refused\n  refused by inference-image (dgx-b): ");
     expect(out).not.toContain("Nothing is refused");
   });
 

@@ -23,7 +23,7 @@ interface Answers {
 }
 
 const KERNELS = "if its kernels are already in the volume local-serving-b-jit";
-const FITS = "memory fits: 4.67 of 121.63 GiB are left";
+const FITS = "memory fits: 4.67 of 121.63 GiB are left, as before";
 const SHARE = "gpuMemoryUtilization: 0.45\n          maxModelLen: 262144";
 const SECOND = `        # A second one.
         c:
@@ -47,7 +47,7 @@ const CHANGES: readonly [
     {
       containers: ["b replaced"],
       gone: "until the new server answers, and it may not start",
-      memory: "memory fits: 10.75 of 121.63 GiB are left",
+      memory: "memory fits: 4.67 -> 10.75 of 121.63 GiB are left",
     },
   ],
   [
@@ -111,7 +111,7 @@ const CHANGES: readonly [
     {
       containers: ["chat-ui removed"],
       gone: undefined,
-      memory: "memory fits: 5.87 of 121.63 GiB are left",
+      memory: "memory fits: 4.67 -> 5.87 of 121.63 GiB are left",
     },
   ],
   [
@@ -136,7 +136,7 @@ const CHANGES: readonly [
     {
       containers: ["b replaced"],
       gone: "for 4 to 10 min",
-      memory: "memory fits: 4.66 of 121.63 GiB are left",
+      memory: "memory fits: 4.67 -> 4.66 of 121.63 GiB are left",
     },
   ],
   [
@@ -145,7 +145,7 @@ const CHANGES: readonly [
     {
       containers: ["c created", "bridge replaced", "chat-ui replaced"],
       gone: undefined,
-      memory: "memory does not fit: 2.35 GiB too much for 121.63 GiB",
+      memory: "memory does not fit: 2.35 GiB too much for 121.63 GiB; 4.67 GiB were left",
       refused: true,
     },
   ],
@@ -172,7 +172,7 @@ const RUNS: Readonly<Record<string, string>> = {
 };
 
 const VERIFIED =
-  "- Or `serving up --verified`, which does all of this, and goes back if something that worked doesn't any more.";
+  "- `serving up --verified`, which goes back if something that worked doesn't any more.";
 
 /** A change of the stack file, as Markdown. */
 async function review(edits: readonly (readonly [string, string])[]) {
@@ -213,7 +213,7 @@ describe("a reviewer of ten changes", () => {
           /^- (\S+) \(\S+\) is (created|replaced|removed)\b/.exec(line)?.slice(1).join(" ") ?? [],
       );
       expect(kinds.sort()).toEqual([...answers.containers].sort());
-      const [, gone] = /^- dgx: (?:.*; )?b is gone (.*?)(?:;.*)?\.$/m.exec(markdown) ?? [];
+      const [, gone] = /^- dgx: b \(.*?\) is gone (.*?)\.(?: |$)/m.exec(markdown) ?? [];
       expect(gone).toBe(answers.gone);
       expect(lines).toContain(`- dgx: ${answers.memory}.`);
       expect(code).toBe(answers.refused ? 1 : 0);
@@ -224,7 +224,6 @@ describe("a reviewer of ten changes", () => {
           : "- Nothing is newly reachable from the network.",
       ]);
       expect(lines.filter((line) => line.startsWith("<details>")).map(titleOf)).toEqual([
-        "Changed settings",
         "What changes on dgx",
         ...(name === "a-newer-image"
           ? ["What vLLM 0.31.0 makes of the arguments of b on dgx"]
@@ -232,22 +231,27 @@ describe("a reviewer of ten changes", () => {
         "Memory of dgx",
       ]);
       const run = RUNS[name] ?? "`serving up && serving status --wait && serving verify`";
-      const ends = ["### To run after merging", "", `- ${run}`];
       const replaces = answers.refused !== true && run.includes("wait");
+      const ways = replaces
+        ? [VERIFIED, `- Or step by step, which doesn't go back by itself: ${run}`]
+        : [`- ${run}`];
       expect(lines.slice(replaces ? -5 : -4)).toEqual([
-        ...ends,
-        ...(replaces ? [VERIFIED] : []),
+        "### To run after merging",
+        "",
+        ...ways,
         "",
       ]);
       expect(lines.some((line) => line.startsWith("- REFUSED by"))).toBe(answers.refused === true);
+      expect(lines[0]).toBe(`### after.yaml against ${BEFORE}`);
+      const whole = markdown.match(/sha256:[0-9a-f]{64}/g) ?? [];
+      expect(whole.length).toBe(new Set(whole).size);
       expect(change).toMatchObject({ against: BEFORE, machines: [{ machine: "dgx" }], back: null });
     },
   );
 
   it("reads each setting that was changed, with its line", async () => {
     const { markdown } = await review(CHANGES[7]?.[1] ?? []);
-    const [, settings] =
-      /<summary>Changed settings \(2\)<\/summary>\n\n(.*?)\n\n<\/details>/s.exec(markdown) ?? [];
+    const [, settings] = /### Changed settings\n\n(.*?)\n\n/s.exec(markdown) ?? [];
     expect(settings?.split("\n")).toEqual([
       "- `machines.dgx.instanceA.gpuMemoryUtilization` (line 15): 0.45 -> 0.3",
       "- `machines.dgx.inferenceServers.b.gpuMemoryUtilization` (line 37): 0.45 -> 0.6",

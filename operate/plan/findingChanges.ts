@@ -1,0 +1,64 @@
+import { declaredResources } from "../../components/machine";
+import type { Plan } from "../../components/plan";
+import { attempt } from "../../faults/defined";
+import { type Judged, judge, type Levels } from "../../policies/judge";
+import type { Earlier } from "./earlier";
+
+/** What a policy or a warning says of a plan; `id` stays where only figures change. */
+export interface Finding {
+  readonly id: string;
+  readonly text: string;
+  readonly kind: "refused" | "warning" | "note";
+}
+
+/** Which findings are new, which are gone, and which refuse the new plan. */
+export interface FindingChanges {
+  readonly added: readonly Finding[];
+  readonly gone: readonly Finding[];
+  readonly refused: readonly Finding[];
+}
+
+/** Compares what policies and warnings say of two states. The applied plan stores no warnings. */
+export function findingChanges(
+  { machines, stack }: Pick<Earlier, "machines" | "stack">,
+  planned: Plan,
+  levels: Levels,
+): FindingChanges {
+  const old = findingsOf(stack?.plan ?? { machines, warnings: [] }, levels);
+  const now = findingsOf(stack === undefined ? { ...planned, warnings: [] } : planned, levels);
+  const only = (these: typeof now, those: typeof now) =>
+    these.filter(({ id }) => those.every((each) => each.id !== id));
+  return {
+    added: only(now, old),
+    gone: only(old, now),
+    refused: now.filter(({ kind }) => kind === "refused"),
+  };
+}
+
+/** The same as sentences. A note that is gone concerns nobody, and refusals stand elsewhere. */
+export const findingLines = ({ added, gone }: FindingChanges): string[] => [
+  ...added.filter(({ kind }) => kind !== "refused").map(({ text }) => `New: ${text}`),
+  ...gone.filter(({ kind }) => kind !== "note").map(({ text }) => `Gone: ${text}`),
+];
+
+function findingsOf({ machines, warnings }: Plan, levels: Levels): Finding[] {
+  // A plan that another version applied may lack what policies read.
+  const judged = attempt(() => judge(declaredResources({ machines, warnings }), levels)) ?? [];
+  return [
+    ...judged.flatMap((each) => (each.verdict === "pass" ? [] : [judgedFinding(each)])),
+    ...warnings.map(({ machine, code, message, note }) => ({
+      id: [code, machine, /^\S+:/.exec(message)?.[0]].join(" "),
+      text: `${note ? "note" : "warning"} (${machine}): ${message}`,
+      kind: note ? ("note" as const) : ("warning" as const),
+    })),
+  ];
+}
+
+function judgedFinding({ name, resource, verdict, message, note }: Judged): Finding {
+  const kind = verdict === "refused" ? "refused" : note ? "note" : "warning";
+  return {
+    id: `${name} ${resource} ${verdict}`,
+    text: `${kind} by ${name} (${resource}): ${message}`,
+    kind,
+  };
+}
