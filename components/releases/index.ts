@@ -7,6 +7,7 @@ export {
   lowestAllowed,
   REFUSED_IN_SERVERS,
   releaseName,
+  sameRelease,
   transformersFor,
   whyRefused,
 } from "./releases";

@@ -78,6 +78,10 @@ export function taggedVersion(name: string, reference: ImageReference): string |
   return vllmInTag(tag, listed(repository)?.tags === "version" || isPort(reference));
 }
 
+/** Whether a repository is vLLM's own, whose tags name its releases. */
+export const hasReleaseTags = (repository: string): boolean =>
+  listed(repository)?.tags === "version";
+
 /** Whether an image is vLLM for other hardware, whose tags have vLLM's own numbers. */
 const isPort = (reference: ImageReference): boolean =>
   /\/vllm(?:[-_][^/]*)?$/.test(`/${pathOf(reference.repository)}`) &&

@@ -3,6 +3,7 @@
 export {
   believedVllm,
   engineNamed,
+  hasReleaseTags,
   type ImageVerdict,
   judgeServerImage,
   knownRelease,
@@ -13,4 +14,4 @@ export {
 } from "./imageVersions";
 export { knownTroubles, readKernel } from "./kernel";
 export { pinnedServer } from "./pinned";
-export { otherPlatformOf, PLANNED_ON } from "./platforms";
+export { IMAGES_FOR, otherPlatformOf, PLANNED_ON } from "./platforms";

@@ -37,3 +37,6 @@ export function otherPlatformOf(given: string): OtherPlatform | undefined {
 
 /** What servers run on. */
 export const PLANNED_ON = "an NVIDIA GPU and an Arm processor (aarch64)";
+
+/** The same as images name their platform. */
+export const IMAGES_FOR = "linux/arm64";

@@ -6,10 +6,11 @@ import { parseStackFile } from "../../components/settings";
 import { judgeServerImage } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { readTextFile } from "../../faults/textFile";
+import { checkFailed, checkPin, checkText } from "../pin/checkPin";
 import { judgeImage, refusedUnread } from "../pin/judgeImage";
 import { isProgram, pinProgram } from "../pin/pinProgram";
 import { type ImageReading, readImage, splitReference } from "../pin/readImage";
-import { checkPin, checkText, newerForStack, newerText } from "../pin/stackImages";
+import { newerForStack, newerText } from "../pin/stackImages";
 import {
   chooseEntry,
   type ImageEntry,
@@ -54,7 +55,7 @@ export function pinCommand(): Command {
       ),
       new Option(
         "--check",
-        "for CI: does each tag still point to its digest, and may its image still run?",
+        "for CI: holds digest, platform and versions of each image against its registry, and pulls nothing",
       ),
     ],
     notes: `The image is pulled and one short-lived container without network reads the package versions. --write changes the
@@ -64,9 +65,12 @@ lines concerned and nothing else, in one step; the old file is kept beside it as
 own list. Without a version, that of the stack file is read.
 
 --newer and --check ask the registries and need no Docker. They use no key, so images of a private registry aren't
-looked up, and --check counts each as a fault.
+looked up. --check says whether the registry has the digest, whether the tag still points to it, whether it is made for the
+machine's processor, and whether the recorded vLLM is the one that the tag or the image itself names.
 
-Exit code: 0 read, and written where that was asked for, 1 an image is refused, moved or can't be read, 2 wrong use.`,
+Exit code: 0 read, and written where that was asked for, 1 an image is refused, moved or can't be read, 2 wrong use. Exit code
+of --check: 0 fine, 1 something contradicts the stack file or is refused, 2 nothing does, but a registry was not reachable, or
+doesn't show an image to everybody; also for wrong use.`,
     example: "pin vllm/vllm-openai:v0.30.0 --write && serving fetch",
     run: async (options: PinOptions, reference: string | undefined) => {
       const { newer, check } = options;
@@ -137,7 +141,7 @@ async function checkAll(options: PinOptions) {
   return {
     result: { images },
     text: checkText(images),
-    failed: images.some(({ faults }) => faults.length > 0),
+    failed: checkFailed(images),
   };
 }
 

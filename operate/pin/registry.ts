@@ -1,11 +1,18 @@
 import { Failed } from "../../faults/fault";
-import { jsonIn, objectOr, textOr } from "../../faults/json";
+import { type JsonObject, jsonIn, objectOr, textOr } from "../../faults/json";
 import { type Asking, ask, NoAnswer } from "../../http/ask";
 
 /** Tags that are asked for at once: as many as ghcr.io gives. */
 const TAGS_PER_PAGE = 1000;
 /** Pages that are read. A repository with a tag for each of its commits has dozens. */
 const MOST_PAGES = 60;
+
+/** What a registry answers, or why it says nothing. */
+export const answerOf = <T>(asked: Promise<T>): Promise<T | Failed> =>
+  asked.catch((error: unknown) => {
+    if (error instanceof Failed) return error;
+    throw error;
+  });
 
 /** What a tag may point to; without these a registry answers with the digest of an older form. */
 const MANIFESTS = [
@@ -75,12 +82,35 @@ export class Registry {
     return digest;
   }
 
-  private async get(what: string, method?: "HEAD") {
+  /** The manifest with this digest, or what a tag points to; `undefined` where there is none. */
+  async manifest(named: string): Promise<JsonObject | undefined> {
+    const { status, text } = await this.get(`manifests/${named}`, "GET");
+    return status === 404 ? undefined : objectOr(jsonIn(text));
+  }
+
+  /** What an image says of itself: its platform, its labels, its environment. */
+  async configuration(manifest: JsonObject): Promise<JsonObject> {
+    const { digest } = objectOr(manifest.config);
+    const answer = await this.get(`blobs/${textOr(digest)}`);
+    const { location } = answer.headers;
+    // Registries keep such data elsewhere, behind an address that needs no token.
+    const found = location === undefined ? answer : await this.elsewhere(location);
+    return objectOr(jsonIn(found.text));
+  }
+
+  private elsewhere(location: string) {
+    if (this.origin.startsWith("https:") && !location.startsWith("https:"))
+      throw new Failed(`${this.host} sends its readers to an address without TLS.`);
+    return this.ask(new URL(location, this.origin).href);
+  }
+
+  private async get(what: string, method?: "HEAD" | "GET") {
     const url = `${this.origin}/v2/${this.path}/${what}`;
     const accept = method ? MANIFESTS : "application/json";
     const send = () => {
       const authorization = this.token && { authorization: `Bearer ${this.token}` };
-      return this.ask(url, { ...(method && { method }), headers: { accept, ...authorization } });
+      const head = method === "HEAD" ? { method } : {};
+      return this.ask(url, { ...head, headers: { accept, ...authorization } });
     };
     let answer = await send();
     if (answer.status === 401 && this.token === undefined) {
@@ -88,7 +118,8 @@ export class Registry {
       answer = await send();
     }
     const { status } = answer;
-    if (status === 200 || (status === 404 && method !== undefined)) return answer;
+    const isElsewhere = [302, 307].includes(status) && method === undefined;
+    if (status === 200 || isElsewhere || (status === 404 && method !== undefined)) return answer;
     if (status === 401 || status === 403) throw this.isPrivate();
     if (status === 404) throw new Failed(`${this.host} has no repository ${this.path}.`);
     const limit = status === 429 ? ": it limits how often it is asked. Try again later" : "";
@@ -114,7 +145,8 @@ export class Registry {
     try {
       return await ask(url, asking);
     } catch (error) {
-      if (error instanceof NoAnswer) throw new Failed(`${this.host}: ${error.message}.`);
+      if (error instanceof NoAnswer)
+        throw new Failed(`${this.host} is not reachable: ${error.message}.`);
       throw error;
     }
   }

@@ -1,25 +1,17 @@
 import { Failed } from "../../commandLine/exit";
-import { judgeServerImage } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { orInputFault } from "../../faults/fault";
 import { imageReference } from "../../machines/docker/imageReference";
 import { type EngineChanges, engineLines, serverEngineChanges } from "../plan/engineChanges";
 import { readStack } from "../stack/readStack";
 import { applyEdits } from "../stackEdit/applyEdits";
-import { judgeImage, packageOf, releaseRefusal } from "./judgeImage";
-import { Registry } from "./registry";
+import { packageOf, releaseRefusal } from "./judgeImage";
+import { answerOf, Registry } from "./registry";
 import { newerTags, tagRelease } from "./tagRelease";
 import { entryName, type ImageEntry } from "./writePin";
 
 /** Newer releases that are shown of an image. */
 const MOST_SHOWN = 6;
-
-/** What a registry answers, or why it says nothing. */
-const answerOf = <T>(asked: Promise<T>): Promise<T | Failed> =>
-  asked.catch((error: unknown) => {
-    if (error instanceof Failed) return error;
-    throw error;
-  });
 
 /** A release that is newer than the one that an entry runs. */
 interface NewerImage {
@@ -42,17 +34,6 @@ interface NewerImages {
 /** The same, with what the newest one's vLLM makes of the arguments of a server that runs it. */
 interface NewerWithEngine extends NewerImages {
   readonly engine?: EngineChanges;
-}
-
-/** Whether an entry's tag still points to its digest, and whether its image may still run. */
-interface CheckedPin {
-  readonly entry: string;
-  readonly image: string;
-  /** Digest that the tag points to now, where the registry says it. */
-  readonly points?: string;
-  /** Why the registry does not say it. */
-  readonly notChecked?: string;
-  readonly faults: readonly string[];
 }
 
 /**
@@ -146,57 +127,3 @@ export function newerText(found: readonly NewerWithEngine[], stackOptions: strin
   });
   return lines.join("\n");
 }
-
-/**
- * Whether an entry's tag still points to its digest, and whether it may still run. `points`: what
- * the tag points to now, where the registry was asked.
- */
-export async function checkPin(entry: ImageEntry): Promise<CheckedPin> {
-  const { image, versions: { digest: recordedOf = "", evidence, vllm, transformers } = {} } = entry;
-  const of = { entry: entryName(entry), image };
-  const { repository, tag, digest } = imageReference(image) ?? {};
-  if (repository === undefined || digest === undefined)
-    return { ...of, faults: [unpinnedFault(entry)] };
-  const versions = defined({ vllm, transformers });
-  const recorded = entry.versions && { versions, recordedOf, ...defined({ evidence }) };
-  const { verdict, reasons } = judgeImage({ image, digest, ...recorded }, entry);
-  const denied = verdict === "refused" ? reasons : [];
-  // Nothing can move without a tag.
-  if (tag === undefined) return { ...of, faults: denied };
-  const points = await answerOf(new Registry(repository).digest(tag));
-  if (points instanceof Failed) {
-    const notChecked = points.message;
-    return { ...of, notChecked, faults: [`Not checked. ${notChecked}`, ...denied] };
-  }
-  const faults =
-    points === undefined
-      ? [`${repository} has no ${tag} any more: the image may vanish, too.`]
-      : points === digest
-        ? []
-        : [
-            `${tag} points to ${points} now: somebody moved the tag. Find out why before you pin it anew.`,
-          ];
-  return { ...of, ...defined({ points }), faults: [...faults, ...denied] };
-}
-
-/** What to say of an image without a digest: nobody pins what can't be used anyway. */
-function unpinnedFault(entry: ImageEntry): string {
-  const isServer = packageOf(entry)?.name === "vllm";
-  const lasting = isServer ? judgeServerImage({ image: entry.image }).lasting : [];
-  if (lasting.length === 0)
-    return "It has no digest: `serving pin IMAGE:TAG --write` gives it one.";
-  const why = lasting.map((each) => `It can't be used: ${each.why}. ${each.remedy}`);
-  return [...why, "It has no digest."].join(" ");
-}
-
-export const checkText = (checked: readonly CheckedPin[]): string =>
-  checked
-    .flatMap(({ entry, image, faults, notChecked }) =>
-      notChecked !== undefined && faults.length === 1
-        ? [`NOT CHECKED ${entry}: ${image}`, `      ${notChecked}`]
-        : [
-            `${faults.length === 0 ? "ok   " : "FAULT"} ${entry}: ${image}`,
-            ...faults.map((fault) => `      ${fault}`),
-          ],
-    )
-    .join("\n");

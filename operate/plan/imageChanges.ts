@@ -132,7 +132,8 @@ const unpinned = (image: string): string => image.replace(/(?<=:[^/@]+)@.*/, "")
 
 /** What is to be proved of an image whose digest nothing here has. */
 function unknownDigest(name: string, { digest, knownBy, evidence }: ImageChange): string[] {
-  if (digest === null) return [`${name}: its image has no digest, so what will run may be another image tomorrow.`];
+  if (digest === null)
+    return [`${name}: its image has no digest, so what will run may be another image tomorrow.`];
   if (knownBy !== null) return [];
   const claim = evidence === "read" ? [claimText(name)] : [];
   return [`${name}: no list has its digest ${shortDigest(digest)}: ${PROVES}.`, ...claim];

@@ -286,7 +286,7 @@ describe("a model that needs a newer vLLM than its server's", () => {
     const { code, err } = await runServing([...FLOOR, file, "--write"]);
     expect([code, err]).toEqual([
       1,
-      "Asking the registry of localhost:9/vllm/vllm-openai ...\nNothing was written: localhost:9: nothing listens there (connection refused). Choose an image: the same command with `--image localhost:9/vllm/vllm-openai:TAG --write`.\n",
+      "Asking the registry of localhost:9/vllm/vllm-openai ...\nNothing was written: localhost:9 is not reachable: nothing listens there (connection refused). Choose an image: the same command with `--image localhost:9/vllm/vllm-openai:TAG --write`.\n",
     ]);
   });
 

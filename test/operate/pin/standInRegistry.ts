@@ -21,13 +21,45 @@ interface Behaviour {
   readonly without?: readonly string[];
   /** Digests that are known, by tag. */
   readonly digests?: Readonly<Record<string, string>>;
+  /** Platforms of each image; a single one is no index. */
+  readonly platforms?: readonly string[];
+  /** Variables that each image sets. */
+  readonly variables?: readonly string[];
+}
+
+/** The digest of a tag's image for one platform. */
+export const partOf = (tag: string, platform: string): string => digestOf(`${tag} ${platform}`);
+
+const CONFIGURATION = digestOf("configuration");
+const IMAGE = { config: { digest: CONFIGURATION } };
+
+/** What a manifest holds: an index of all platforms, or one image. */
+function manifestOf(digest: string, tag: string | undefined, platforms: readonly string[]) {
+  if (platforms.some((each) => tag !== undefined && partOf(tag, each) === digest)) return IMAGE;
+  if (platforms.length === 1) return IMAGE;
+  const manifests = platforms.map((each) => {
+    const [os, architecture] = each.split("/");
+    return { digest: partOf(tag ?? "", each), platform: { os, architecture } };
+  });
+  const attests = {
+    digest: digestOf("attests"),
+    platform: { os: "unknown", architecture: "unknown" },
+  };
+  return { manifests: [...manifests, attests] };
 }
 
 /** As much of a registry's HTTP API as `serving pin` reads, with the tags of one repository. */
 export async function standInRegistry(
   repository: string,
   tags: readonly string[],
-  { pageSize = Number.MAX_SAFE_INTEGER, wants, without = [], digests = {} }: Behaviour = {},
+  {
+    pageSize = Number.MAX_SAFE_INTEGER,
+    wants,
+    without = [],
+    digests = {},
+    platforms = ["linux/amd64", "linux/arm64"],
+    variables = [],
+  }: Behaviour = {},
 ): Promise<StandInRegistry> {
   const asked: string[] = [];
   const listener: RequestListener = ({ method, url = "", headers }, response) => {
@@ -38,6 +70,11 @@ export async function standInRegistry(
       response.writeHead(status, { "content-type": "application/json" });
       response.end(method === "HEAD" ? undefined : JSON.stringify(value));
     };
+    // Needs no token, and is shown none.
+    if (!keyed && at.pathname === `/elsewhere/${CONFIGURATION}`) {
+      const [os, architecture] = (platforms[0] ?? "").split("/");
+      return json(200, { os, architecture, config: { Env: variables } });
+    }
     if (at.pathname === "/token") return json(wants === "token" ? 200 : 403, { token: "anybody" });
     if (wants === "login") response.setHeader("www-authenticate", 'Basic realm="registry"');
     if (wants?.startsWith("token"))
@@ -46,7 +83,20 @@ export async function standInRegistry(
         `Bearer realm="http://${headers.host}/token",service="stand-in",scope="x"`,
       );
     if (wants !== undefined && !keyed) return json(401, { errors: [{ code: "UNAUTHORIZED" }] });
-    const [, tag] = new RegExp(`^/v2/${repository}/manifests/(.+)$`).exec(at.pathname) ?? [];
+    const [, kind, name] =
+      new RegExp(`^/v2/${repository}/(manifests|blobs)/(.+)$`).exec(at.pathname) ?? [];
+    if (kind === "blobs") {
+      response.setHeader("location", `/elsewhere/${name}`);
+      return json(307, {});
+    }
+    const pinned = tags.find((each) =>
+      [digests[each] ?? digestOf(each), ...platforms.map((one) => partOf(each, one))].includes(
+        name ?? "",
+      ),
+    );
+    if (name !== undefined && pinned !== undefined)
+      return json(200, manifestOf(name, pinned, platforms));
+    const tag = name;
     if (tag !== undefined) {
       if (!tags.includes(tag)) return json(404, { errors: [{ code: "MANIFEST_UNKNOWN" }] });
       // Without the newer forms in `accept`, registries answer with the digest of another manifest.
