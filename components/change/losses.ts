@@ -23,7 +23,10 @@ export interface Loss {
     | "server";
   /** Names that it answers to. A loss of `names` lists only those that go. */
   readonly names: readonly string[];
-  /** Who uses it: clients, services, and on another machine `MACHINE.bridge`. */
+  /**
+   * Who uses it: clients, services, and on another machine `MACHINE.bridge`. With `names`, who uses the
+   * server afterwards.
+   */
   readonly users: readonly string[];
   /** Window in tokens, URL, or server. */
   readonly before?: string;
@@ -108,9 +111,10 @@ function serverLosses(
   const now = after?.inferenceServers.find((each) => each.key === key)?.serve ?? serve;
   const kept = everyName(now);
   const names = everyName(serve).filter((name) => !kept.includes(name));
+  const rewritten = after === undefined ? [] : usersOf(after, key, [after]);
   const windows = { before: `${serve.maxModelLen}`, after: `${now.maxModelLen}` };
   return [
-    ...(names.length > 0 ? loss(key, "names", { names }) : []),
+    ...(names.length > 0 ? loss(key, "names", { names, users: rewritten }) : []),
     ...(now.maxModelLen < serve.maxModelLen ? loss(key, "window", windows) : []),
   ];
 }
@@ -173,6 +177,10 @@ function requestsText(key: string): string {
     : "Running requests are cut off.";
 }
 
+/** What asks by the right name afterwards, since `up` writes its files. */
+const rewritten = (users: readonly string[]): string =>
+  users.length === 0 ? "" : ` \`up\` rewrites what it set up itself: ${users.join(", ")}.`;
+
 /** Says a loss as a sentence. */
 export function lossText(loss: Loss): string {
   const { key, what, names, users, before, after } = loss;
@@ -182,11 +190,12 @@ export function lossText(loss: Loss): string {
     fails: gone,
     stopped: `${gone} ${requestsText(key)}`,
     removed: gone,
-    names: `${key} no longer answers to ${names.join(", ")}: who asks for that gets an error.`,
+    names: `${key} no longer answers to ${names.join(", ")}: who asks for that gets an error.${rewritten(users)}`,
     window: `The window of ${key} shrinks from ${before} to ${after} tokens: longer prompts are refused.`,
     address: `${key} moves from ${before} to ${after}.`,
     client: `${key} is no longer set up: the files that \`up\` wrote for it go.`,
     server: `The requests of ${key} go to ${after} instead of ${before}.`,
   };
-  return `${said[what]}${users.length === 0 ? "" : ` Used by ${users.join(", ")}.`}`;
+  const isTold = users.length === 0 || what === "names";
+  return `${said[what]}${isTold ? "" : ` Used by ${users.join(", ")}.`}`;
 }

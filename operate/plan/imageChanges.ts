@@ -131,12 +131,26 @@ function fromToText({ package: name, image, version }: ImageChange): string {
 const unpinned = (image: string): string => image.replace(/(?<=:[^/@]+)@.*/, "");
 
 /** What is to be proved of an image whose digest nothing here has. */
-function unknownDigest(name: string, { digest, knownBy, evidence }: ImageChange): string[] {
+function unknownDigest(name: string, change: ImageChange): string[] {
+  const { digest, knownBy, evidence } = change;
   if (digest === null)
     return [`${name}: its image has no digest, so what will run may be another image tomorrow.`];
   if (knownBy !== null) return [];
   const claim = evidence === "read" ? [claimText(name)] : [];
-  return [`${name}: no list has its digest ${shortDigest(digest)}: ${PROVES}.`, ...claim];
+  const unknown = `${name}: no list has its digest ${shortDigest(digest)}: ${PROVES}.`;
+  return [`${unknown}${otherDigest(change)}`, ...claim];
+}
+
+/** Says that something here has the same tag with another digest. */
+function otherDigest({ image: { before, after } }: ImageChange): string {
+  const tagged = unpinned(after);
+  const listed = tagged === after ? undefined : knownRelease(tagged)?.digest;
+  const own =
+    before !== null && unpinned(before) === tagged ? imageReference(before)?.digest : undefined;
+  const other = listed ?? own;
+  if (other === undefined) return "";
+  const where = listed === undefined ? "The base's file" : "The supply list";
+  return ` ${where} has ${shortDigest(other)} for \`${tagged}\`: the tag was moved, or this digest is wrong.`;
 }
 
 const claimText = (name: string): string =>

@@ -60,12 +60,13 @@ function memoryText(before: Figures | null, { leftGiB, totalGiB }: Figures): str
 /** Servers whose KV cache may lack the room for one request. */
 export function startLines(changes: readonly MachineChange[]): string[] {
   return changes.flatMap(({ machine, kv }) =>
-    Object.entries(kv).flatMap(([key, { after }]) => {
+    Object.entries(kv).flatMap(([key, { before, after }]) => {
       const start = startOf(after);
+      const was = startOf(before) === "starts" ? " Before this change, it surely starts." : "";
       if (start === "may start")
-        return [`${machine}: ${key} may not start: its KV cache may lack the room.`];
+        return [`${machine}: ${key} may not start: its KV cache may lack the room.${was}`];
       return start === "cannot start"
-        ? [`${machine}: ${key} would not start: its KV cache lacks the room.`]
+        ? [`${machine}: ${key} would not start: its KV cache lacks the room.${was}`]
         : [];
     }),
   );
@@ -82,7 +83,7 @@ export const failing = (changes: readonly MachineChange[]): string[] =>
 /** The first line of a review: what its reader may do. `why`: what stops it for sure. */
 export function decisionText(asks: readonly string[], why: string | undefined): string {
   if (why !== undefined) return `Don't approve this yet: ${why}.`;
-  if (asks.length === 0) return "No reason not to approve this was found.";
+  if (asks.length === 0) return "Nothing was found to ask about before you approve this.";
   return `Ask before you approve this: ${counted(asks.length, "point")} below.`;
 }
 

@@ -253,7 +253,7 @@ describe("what clients lose", () => {
   it("is also a name, a window and an address", () => {
     const sentences = said({}, { servedModelName: "other", maxModelLen: 65_536, port: 8005 });
     expect(sentences).toContain(
-      `b no longer answers to model: who asks for that gets an error. ${USERS}`,
+      `b no longer answers to model: who asks for that gets an error. ${USERS.replace("Used by", "`up` rewrites what it set up itself:")}`,
     );
     expect(sentences).toContain(
       `The window of b shrinks from 262144 to 65536 tokens: longer prompts are refused. ${USERS}`,
