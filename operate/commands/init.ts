@@ -139,7 +139,7 @@ async function initialized(options: InitOptions): Promise<Outcome> {
   const choice = await calledBy(command?.source ?? COMMAND, () =>
     chosen(looked, facts, { name, ...defined({ command }) }),
   );
-  const made = makeProject(project, { pin, ...defined({ ci: options.ci }) });
+  const { made, mend: ofPin } = makeProject(project, { pin, ...defined({ ci: options.ci }) });
   writeNew(file, choice.text, options);
   const { mend, next } = await installed(options, project);
   const { model, refused, told } = choice;
@@ -148,7 +148,7 @@ async function initialized(options: InitOptions): Promise<Outcome> {
     made,
     model,
     facts,
-    mend: [...first, ...choice.mend, ...mend],
+    mend: [...first, ...choice.mend, ...ofPin, ...mend],
     refused,
     ...defined({ command: told }),
     next: [...next, ...nextCommands(choice.wanted)],
@@ -183,9 +183,10 @@ async function surrounded(
   options: InitOptions,
   pin?: string,
 ): Promise<Outcome> {
-  const made = makeProject(project, { pin, ...defined({ ci: options.ci }) });
+  const { made, mend: ofPin } = makeProject(project, { pin, ...defined({ ci: options.ci }) });
   if (project.isNew) takeAllRecords(project);
-  const { mend, next } = made.length === 0 ? NOTHING : await installed(options, project);
+  const { mend: ofNpm, next } = made.length === 0 ? NOTHING : await installed(options, project);
+  const mend = [...ofPin, ...ofNpm];
   const text = [
     ...madeText(made),
     `${file} stays as it is.`,

@@ -8,6 +8,7 @@ import { homeFolder } from "../../faults/home";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { keptText, readTextFile } from "../../faults/textFile";
 import { givenPin, ownPin, PACKAGE, pinIn } from "../packages/pin";
+import { carryPin } from "./carryPin";
 
 /** The operator's folder: it holds his stack files and state, and pins this program. */
 export interface Project {
@@ -80,11 +81,23 @@ interface Asked {
   readonly ci?: string;
 }
 
+/** What was made in a project's folder, and what keeps CI from installing from it. */
+interface Made {
+  readonly made: readonly string[];
+  readonly mend: readonly string[];
+}
+
 /**
  * Makes what a project lacks beside its stack files, and returns the files' names. What is there
  * stays; a .gitignore gets the lines that it lacks.
  */
-export function makeProject({ folder, isNew }: Project, { pin, ci }: Asked): string[] {
+export function makeProject(project: Project, { pin, ci }: Asked): Made {
+  if (ci === undefined) return { made: filesOf(project, { pin }), mend: [] };
+  const { made, mend, ...carried } = carryPin(project.folder, pin);
+  return { made: [...filesOf(project, { ...carried, ci }), ...made], mend };
+}
+
+function filesOf({ folder, isNew }: Project, { pin, ci }: Asked): string[] {
   const manifest = { private: true, dependencies: { [PACKAGE]: pin } };
   const files = new Map<string, string>();
   if (pin !== undefined) files.set("package.json", `${JSON.stringify(manifest, undefined, 2)}\n`);

@@ -34,13 +34,15 @@ export function ownPin(): string | undefined {
   return from?.startsWith("file:") ? `file:${resolve(root, from.slice("file:".length))}` : from;
 }
 
+/** Whether a path or address ends as a tarball's does. */
+export const isTarball = (spec: string): boolean => /\.(?:tgz|tar\.gz)$/.test(spec);
+
 /**
  * What package.json has to hold for a pin that somebody typed: npm takes a path without `./` for a
  * repository. Throws `WrongUse` for a tarball that isn't there.
  */
 export function givenPin(spec: string, folder: string): string {
-  const isTarball = /\.(?:tgz|tar\.gz)$/.test(spec) && !/^[a-z+]+:/.test(spec);
-  if (!isTarball) return spec;
+  if (!isTarball(spec) || /^[a-z+]+:/.test(spec)) return spec;
   if (existsSync(resolve(folder, spec))) return `file:${/^[./]/.test(spec) ? spec : `./${spec}`}`;
   throw new WrongUse(`--pin ${spec}: ${resolve(folder, spec)} is not there.`);
 }

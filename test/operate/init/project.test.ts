@@ -31,6 +31,7 @@ const init = (...args: string[]) =>
 const text = (name: string) => readFileSync(join(folder, name), "utf8");
 const put = (name: string, content: string) => writeFileSync(join(folder, name), content);
 const STACK = "Pulumi.spark-7f3a.yaml";
+const WORKFLOW = ".github/workflows/plan.yml";
 
 describe("serving init in an empty folder", () => {
   it("makes a project that pins this program, and names the stack as the machine is named", async () => {
@@ -155,21 +156,63 @@ describe("serving init in an empty folder", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("writes a workflow on request, then and later, and never twice", async () => {
+  it("puts the tarball that it pins beside package.json, so that CI can install it", async () => {
+    const elsewhere = join(temporaryFolder("downloads-"), "local-serving-9.tgz");
+    writeFileSync(elsewhere, "packed");
+    const made = await init("--pin", elsewhere, "--ci", "github", "--format", "json");
+    expect(JSON.parse(made.out)).toMatchObject({
+      made: [".gitignore", "package.json", "Pulumi.yaml", WORKFLOW, "local-serving-9.tgz"],
+      mend: [],
+    });
+    expect(text("local-serving-9.tgz")).toBe("packed");
+    const pinned = { "local-serving": "file:./local-serving-9.tgz" };
+    expect(JSON.parse(text("package.json")).dependencies).toEqual(pinned);
     expect((await init("--ci", "github")).code).toBe(0);
-    const file = ".github/workflows/plan.yml";
-    const workflow = parse(text(file));
-    const [, , install, plan] = workflow.jobs.plan.steps;
+  });
+
+  it.each<[string, string, (at: string) => string]>([
+    [
+      "what package.json pins lies elsewhere",
+      "package.json",
+      (at) =>
+        `CI can't install local-serving from ${at}, which only this computer has. In ${folder}: \`cp ${at} . && npm install ./local-serving-9.tgz\`, and commit the tarball.`,
+    ],
+    [
+      "another file has the tarball's name",
+      "local-serving-9.tgz",
+      (at) =>
+        `CI can't install local-serving from ${at}, which only this computer has, and local-serving-9.tgz here is another file: rename or remove that, and run this again.`,
+    ],
+  ])("says why CI can't install it where %s", async (_, there, why) => {
+    const elsewhere = join(temporaryFolder("downloads-"), "local-serving-9.tgz");
+    writeFileSync(elsewhere, "packed");
+    const own = JSON.stringify({ dependencies: { "local-serving": `file:${elsewhere}` } });
+    put(there, own);
+    const { code, out } = await init("--pin", elsewhere, "--ci", "github", "--format", "json");
+    expect([code, JSON.parse(out).mend]).toEqual([1, [why(elsewhere)]]);
+    expect(text(there)).toBe(own);
+    expect(existsSync(join(folder, WORKFLOW))).toBe(true);
+  });
+
+  it("writes a workflow on request, then and later, and never twice", async () => {
+    const fromClone = await init("--ci", "github", "--format", "json");
+    expect([fromClone.code, JSON.parse(fromClone.out).mend]).toEqual([
+      1,
+      [
+        `CI can't install local-serving from ${ROOT}, which only this computer has. Make a tarball of it (\`npm pack\` there), and pin that here: \`npm install ./TARBALL\`.`,
+      ],
+    ]);
+    const workflow = parse(text(WORKFLOW));
+    const [, , install, plan, images] = workflow.jobs.plan.steps;
     expect(install).toEqual({ run: "npm ci" });
     expect(plan.run).toContain(
       'npx --no -- local-serving plan --file "$file" --against HEAD^1 --strict --format markdown',
     );
-    put(file, "mine\n");
-    expect(await init("--ci", "github")).toMatchObject({
-      code: 0,
-      out: `${join(folder, STACK)} stays as it is.\n`,
-    });
-    expect(text(file)).toBe("mine\n");
+    expect(images.run).toContain('npx --no -- local-serving pin --check --file "$file"');
+    put(WORKFLOW, "mine\n");
+    const { out } = await init("--ci", "github");
+    expect(out).toMatch(new RegExp(`^${join(folder, STACK)} stays as it is\\.\\n`));
+    expect(text(WORKFLOW)).toBe("mine\n");
     expect(await init()).toMatchObject({ code: 2 });
   });
 });
