@@ -124,7 +124,8 @@ function fromToText({ package: name, image, version }: ImageChange): string {
   const [was, is] = [version.before ?? "not known", version.after ?? "not known"];
   if (image.before === null) return `is new and runs ${shown(name)} ${is} (\`${now}\`)`;
   const versions = was === is ? `${is}, as before` : `${was} -> ${is}`;
-  const images = old === now ? `\`${now}\` with another digest` : `\`${old}\` -> \`${now}\``;
+  const other = image.after === now ? "without a digest" : "with another digest";
+  const images = old === now ? `\`${now}\` ${other}` : `\`${old}\` -> \`${now}\``;
   return `gets another image: ${shown(name)} ${versions} (${images})`;
 }
 
