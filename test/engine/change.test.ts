@@ -70,7 +70,7 @@ describeEngineWithGpus("a change", () => {
     expect(up.stdout).not.toContain("is gone");
     const { code, out } = await serving("plan", "--against", "applied");
     expect(code).toBe(0);
-    expect(out).toContain("  dgx: nothing that runs is stopped.\n");
+    expect(out).toContain("  dgx: clients lose nothing.\n");
     expect(out).toContain("What changes on dgx\n  Nothing is replaced or written.\n");
   });
 

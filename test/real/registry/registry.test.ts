@@ -165,7 +165,7 @@ describe.skipIf("missing" in verdaccio)(
       expect((await serving("--version")).stdout).toBe(`${NEWER}\n`);
       const shown = await serving("plan", "--against", "applied");
       expect(shown, shown.stderr).toMatchObject({ code: 0 });
-      expect(shown.stdout).toContain("nothing that runs is stopped.");
+      expect(shown.stdout).toContain("clients lose nothing.");
     });
 
     applying("replaces nothing with the newer release", async () => {
