@@ -59,7 +59,7 @@ export async function compare(source: string, asked: Asked, levels: Levels) {
   const head = headOf(differs, { before: machines, after: planned.machines });
   const judged = judge(declaredResources(planned), levels);
   const refused = judged.some((each) => each.verdict === "refused");
-  const [fails] = failing(changes);
+  const [fails] = failing(changes, planned.machines);
   const why = refused ? "`serving up` refuses it" : fails && `${fails} would not start`;
   const decision = why === undefined ? (head.asks.length > 0 ? "ask" : "fine") : "refused";
   const sections: Section[] = [

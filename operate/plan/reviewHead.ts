@@ -57,27 +57,34 @@ function memoryText(before: Figures | null, { leftGiB, totalGiB }: Figures): str
   return `memory fits: ${left(before.leftGiB)} -> ${left(leftGiB)} ${total} are left`;
 }
 
-/** Servers whose KV cache may lack the room for one request. */
+/** Servers that may not start, and new ones that would not: of others a loss says so. */
 export function startLines(changes: readonly MachineChange[]): string[] {
-  return changes.flatMap(({ machine, kv }) =>
+  return changes.flatMap(({ machine, kv, losses }) =>
     Object.entries(kv).flatMap(([key, { before, after }]) => {
       const start = startOf(after);
+      const isLost = losses.some((loss) => loss.key === key && loss.what === "fails");
+      if (start === "cannot start" && !isLost)
+        return [`${machine}: ${key} would not start: its KV cache lacks the room.`];
       const was = startOf(before) === "starts" ? " Before this change, it surely starts." : "";
-      if (start === "may start")
-        return [`${machine}: ${key} may not start: its KV cache may lack the room.${was}`];
-      return start === "cannot start"
-        ? [`${machine}: ${key} would not start: its KV cache lacks the room.${was}`]
+      return start === "may start"
+        ? [`${machine}: ${key} may not start: its KV cache may lack the room.${was}`]
         : [];
     }),
   );
 }
 
-/** Servers that surely don't start. */
-export const failing = (changes: readonly MachineChange[]): string[] =>
-  changes.flatMap(({ kv }) =>
-    Object.entries(kv).flatMap(([key, { after }]) =>
-      startOf(after) === "cannot start" ? [key] : [],
-    ),
+/** Servers that surely don't start, and that nobody wants to start anyway. */
+export const failing = (
+  changes: readonly MachineChange[],
+  machines: readonly MachinePlan[],
+): string[] =>
+  changes.flatMap(({ machine, kv }) =>
+    Object.entries(kv).flatMap(([key, { after }]) => {
+      const plan = machines.find(({ name }) => name === machine);
+      const server = plan?.inferenceServers.find((each) => each.key === key);
+      const isMeant = plan?.starts[server?.container.name ?? ""]?.startAnyway !== undefined;
+      return startOf(after) === "cannot start" && !isMeant ? [key] : [];
+    }),
   );
 
 /** The first line of a review: what its reader may do. `why`: what stops it for sure. */

@@ -317,6 +317,33 @@ describe("a plan with another vLLM", () => {
   });
 });
 
+describe("a review of a server that cannot start", () => {
+  const review = async (more: string) => {
+    const share = "gpuMemoryUtilization: 0.45\n          maxModelLen";
+    writeFileSync(join(home, "old.yaml"), STACK);
+    writeFileSync(file, STACK.replace(share, share.replace("0.45", "0.1").replace("\n", more)));
+    const { code, out } = await serving("--against", join(home, "old.yaml"));
+    const said = out.split("\n").filter((line) => line.includes("would not start."));
+    return { code, first: out.split("\n")[1], said, runs: out.includes("`serving up && ") };
+  };
+  const LOSS = /^ {2}dgx: b \(.*\) is gone until you go back: the new server would not start\./;
+
+  it("says not to approve it, or to ask where somebody wants to start it anyway", async () => {
+    expect(await review("\n")).toEqual({
+      code: 1,
+      first: "  Don't approve this yet: `serving up` refuses it.",
+      said: [expect.stringMatching(LOSS)],
+      runs: false,
+    });
+    expect(await review("\n          startAnyway: it did here\n")).toEqual({
+      code: 0,
+      first: "  Ask before you approve this: 2 points below.",
+      said: [expect.stringMatching(/^ {2}Nothing is refused, BUT /), expect.stringMatching(LOSS)],
+      runs: true,
+    });
+  });
+});
+
 describe("the formats of a comparison", () => {
   it("are text, Markdown and JSON with everything that a plan has", async () => {
     writeFileSync(join(home, "old.yaml"), STACK);
