@@ -6,7 +6,7 @@ import type { MachinePlan, Plan } from "../../components/plan";
 import type { StackSettings } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { isHere } from "../../machines/address";
-import { judge, type Levels } from "../../policies/judge";
+import { type Judged, judge, type Levels } from "../../policies/judge";
 import { forStack } from "../stack/typed";
 import { instanceALines, memorySections, type Section, section, whatChanges } from "./changeReport";
 import { type Earlier, earlier } from "./earlier";
@@ -36,36 +36,105 @@ interface Asked {
   readonly planned: Plan;
 }
 
+/** What is compared with what. */
+interface Comparison {
+  readonly source: string;
+  readonly asked: Asked;
+  readonly before: Earlier;
+}
+
+/** The same with all that a review says of it. */
+interface Review extends Comparison {
+  readonly differs: Differences;
+  readonly head: HeadLines;
+  readonly judged: readonly Judged[];
+  /** What stops it for sure. */
+  readonly why: string | undefined;
+}
+
 /**
  * Compares a plan of `file` with what was applied, verified, a stack file, or the file at a commit:
  * for people as sections, and the same as data. Throws `WrongUse`.
  */
 export async function compare(source: string, asked: Asked, levels: Levels) {
-  const { file, settings, planned } = asked;
+  const { file, planned } = asked;
   const before = await earlier(source, file, planned);
-  const { machines, stack, back, commits } = before;
-  const changes = changesOf(machines, planned.machines);
-  const changed = stack === undefined ? null : settingChanges(stack.settings, settings);
-  const isAgainstApplied = source === "applied";
-  const images = imageChanges(changes, {
-    before: machines,
-    after: planned.machines,
-    applied: isAgainstApplied ? [] : await appliedHere(planned),
-    base: isAgainstApplied ? "applied" : "base",
-  });
-  const found = findingChanges(before, planned, levels);
-  const engine = serverEngineChanges(machines, planned.machines);
-  const differs: Differences = { changed, changes, engine, images, found };
-  const head = headOf(differs, { before: machines, after: planned.machines });
+  const differs = await differencesOf({ source, asked, before }, levels);
+  const head = headOf(differs, { before: before.machines, after: planned.machines });
   const judged = judge(declaredResources(planned), levels);
-  const refused = judged.some((each) => each.verdict === "refused");
-  const [fails] = failing(changes, planned.machines);
-  const why = refused ? "`serving up` refuses it" : fails && `${fails} would not start`;
-  const decision = why === undefined ? (head.asks.length > 0 ? "ask" : "fine") : "refused";
+  const why = whyNot(differs.changes, planned, judged);
+  const review: Review = { source, asked, before, differs, head, judged, why };
+  return {
+    result: resultOf(review),
+    sections: withShortDigests(sectionsOf(review)),
+    isLessSure: isLessSure(differs.changes),
+  };
+}
+
+async function differencesOf(
+  { source, asked, before }: Comparison,
+  levels: Levels,
+): Promise<Differences> {
+  const { settings, planned } = asked;
+  const { machines, stack } = before;
+  const changes = changesOf(machines, planned.machines);
+  const isAgainstApplied = source === "applied";
+  return {
+    changed: stack === undefined ? null : settingChanges(stack.settings, settings),
+    changes,
+    engine: serverEngineChanges(machines, planned.machines),
+    images: imageChanges(changes, {
+      before: machines,
+      after: planned.machines,
+      applied: isAgainstApplied ? [] : await appliedHere(planned),
+      base: isAgainstApplied ? "applied" : "base",
+    }),
+    found: findingChanges(before, planned, levels),
+  };
+}
+
+const isRefused = (judged: readonly Judged[]): boolean =>
+  judged.some(({ verdict }) => verdict === "refused");
+
+/** Why nobody should approve it, as a clause. */
+function whyNot(
+  changes: readonly MachineChange[],
+  { machines }: Plan,
+  judged: readonly Judged[],
+): string | undefined {
+  if (isRefused(judged)) return "`serving up` refuses it";
+  const [fails] = failing(changes, machines);
+  return fails && `${fails} would not start`;
+}
+
+function resultOf({ source, asked, before, differs, head, why }: Review) {
+  const { changed, changes, images, engine, found } = differs;
+  const open = head.asks.length > 0 ? "ask" : "fine";
+  return {
+    against: source,
+    file: basename(asked.file),
+    commits: before.commits ?? null,
+    decision: why === undefined ? open : "refused",
+    asks: head.asks,
+    settings: changed,
+    machines: changes,
+    images,
+    engine,
+    findings: { new: found.added.map(idAndText), gone: found.gone.map(idAndText) },
+    back: before.back ?? null,
+  };
+}
+
+/** The review, from what a reader needs first to the details and the commands. */
+function sectionsOf(review: Review): Section[] {
+  const { source, asked, before, differs, head, judged, why } = review;
+  const { changed, changes, found } = differs;
+  const { file, planned } = asked;
+  const decision = decisionText(head.asks, why);
   const sections: Section[] = [
     {
       title: titleOf(source, file, before),
-      lines: [decisionText(head.asks, why), verdictOf(planned.machines, judged)],
+      lines: [decision, verdictOf(planned.machines, judged)],
     },
     ...listed(
       "Why it is refused",
@@ -73,35 +142,19 @@ export async function compare(source: string, asked: Asked, levels: Levels) {
     ),
     ...listed(why === undefined ? "Ask before you approve" : "To ask about, too", head.asks),
     {
-      title: refused ? "What would happen if it were not refused" : "What happens",
+      title: isRefused(judged) ? "What would happen if it were not refused" : "What happens",
       lines: head.happens,
     },
     ...(changed === null ? [] : [settingsSection(changed)]),
     ...listed("Findings", findingLines(found)),
-    ...detailsOf(differs, isAgainstApplied),
-  ].map(withoutHomes(planned.machines));
-  // Its command is for this computer.
-  const ending: Section[] = [
-    ...(back === undefined || changed?.length === 0 ? [] : [wayBack(back, asked, machines)]),
+    ...detailsOf(differs, source === "applied"),
+  ];
+  // The command that goes back is for this computer.
+  return [
+    ...sections.map(withoutHomes(planned.machines)),
+    ...(changed?.length === 0 ? [] : wayBack(before, planned)),
     nextSection(source, file, { changes, why }),
   ];
-  return {
-    result: {
-      against: source,
-      file: basename(file),
-      commits: commits ?? null,
-      decision,
-      asks: head.asks,
-      settings: changed,
-      machines: changes,
-      images,
-      engine,
-      findings: { new: found.added.map(idAndText), gone: found.gone.map(idAndText) },
-      back: back ?? null,
-    },
-    sections: withShortDigests([...sections, ...ending]),
-    isLessSure: isLessSure(changes),
-  };
 }
 
 /** The plans that were applied on this computer. */
@@ -155,16 +208,12 @@ function headOf(
   };
 }
 
-const wayBack = (back: string, { planned }: Asked, machines: readonly MachinePlan[]): Section => ({
-  title: "The way back",
-  lines: [
-    `\`${back}\``,
-    ...changesOf(planned.machines, machines).flatMap((each) => {
-      const { asks, happens } = feltLines(each);
-      return [...asks, ...happens];
-    }),
-  ],
-});
+function wayBack({ back, machines }: Earlier, planned: Plan): Section[] {
+  if (back === undefined) return [];
+  const felt = changesOf(planned.machines, machines).map(feltLines);
+  const lines = felt.flatMap(({ asks, happens }) => [...asks, ...happens]);
+  return [{ title: "The way back", lines: [`\`${back}\``, ...lines] }];
+}
 
 /** What differs between two plans. */
 interface Differences {
