@@ -4,6 +4,7 @@ import {
   ComponentResource,
   type ComponentResourceOptions,
   log,
+  mergeOptions,
   type Output,
   secret,
 } from "@pulumi/pulumi";
@@ -27,6 +28,9 @@ export interface HostFileArgs {
   readonly elevate?: readonly string[];
 }
 
+/** Inputs of earlier releases, which nobody reads: that they are gone is no change to show. */
+const UNREAD = { ignoreChanges: ["sha256", "secret"] };
+
 /**
  * One file on the machine: the only writer there. What it replaces is put back when it is
  * destroyed, with content, mode and owner; folders that it made go when they are empty.
@@ -42,7 +46,7 @@ export class HostFile extends ComponentResource {
   constructor(name: string, args: HostFileArgs, opts?: ComponentResourceOptions) {
     const { file, owner, elevate = [] } = args;
     const { role, path, mode, here } = file;
-    super(TYPE.hostFile, name, { role, path, mode }, opts);
+    super(TYPE.hostFile, name, { role, path, mode }, mergeOptions(opts, UNREAD));
     const content = args.secretText === undefined ? file.text : secret(args.secretText);
     const command = new local.Command(
       name,

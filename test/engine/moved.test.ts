@@ -20,15 +20,15 @@ const BEFORE_PACKAGE = "586c0828";
 const FIRST_PACKAGE = "42199716";
 
 /**
- * What a preview shows since these commits, as UPGRADE.md names it: the files, by their script, and
- * the plan, which says that nobody could weigh the tests' model.
+ * What a preview shows since these commits, as UPGRADE.md names it: the files, by their script, the
+ * plan, which says that nobody could weigh the tests' model, and inputs that nobody reads any more.
  */
 const CHANGED_SINCE = [
   "update Command dgx-applied-plan",
   "update Command dgx-client-env",
   "update Command dgx-launcher-client-env",
   "update Command dgx-start-gate",
-  "update HostFile dgx-applied-plan",
+  "update ImageRecord dgx-b-image-record",
   "update Machine dgx",
 ];
 

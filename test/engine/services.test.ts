@@ -195,18 +195,13 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
           "Command dgx-claude-code-settings",
           "Command dgx-launcher-claude-code",
         ],
-        ...["HostFile dgx-claude-code-settings", "HostFile dgx-launcher-claude-code"],
       ].map((each) => `update ${each}`),
       /- .*"ANTHROPIC_BASE_URL": "http:\/\/127\.0\.0\.1:\d+",\n.*\+ .*"ANTHROPIC_BASE_URL"/,
     ],
     [
       "messages passed through",
       () => bridgeWith({ messagesPath: "passThrough" }),
-      [
-        ...REPLACES("dgx-bridge"),
-        "update Command dgx-bridge-config",
-        "update HostFile dgx-bridge-config",
-      ],
+      [...REPLACES("dgx-bridge"), "update Command dgx-bridge-config"],
       /\+ .*supported_endpoints/,
     ],
     [
@@ -215,10 +210,9 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
       [
         ...REPLACES("dgx-bridge"),
         ...["create Command dgx-bridge-key", "create HostFile dgx-bridge-key"],
-        ...["bridge-config", "claude-code-settings", "launcher-claude-code"].flatMap((name) => [
-          `update Command dgx-${name}`,
-          `update HostFile dgx-${name}`,
-        ]),
+        ...["bridge-config", "claude-code-settings", "launcher-claude-code"].map(
+          (name) => `update Command dgx-${name}`,
+        ),
       ],
       /secrets\/bridge-key/,
     ],
