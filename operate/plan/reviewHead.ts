@@ -57,18 +57,31 @@ function memoryText(before: Figures | null, { leftGiB, totalGiB }: Figures): str
   return `memory fits: ${left(before.leftGiB)} -> ${left(leftGiB)} ${total} are left`;
 }
 
-/** Servers that may not start, and new ones that would not: of others a loss says so. */
+/** How a server that may not start was judged before. */
+const WAS = {
+  starts: " Before this change, it surely starts.",
+  "may start": " Before this change, it isn't sure, either.",
+  "cannot start": " Before this change, it can't.",
+};
+
+const STARTED = new Set(["created", "replaced"]);
+
+/**
+ * Servers that an update starts and that may not start, and new ones that would not: of others a
+ * loss says so.
+ */
 export function startLines(changes: readonly MachineChange[]): string[] {
-  return changes.flatMap(({ machine, kv, losses }) =>
+  return changes.flatMap(({ machine, kv, losses, containers }) =>
     Object.entries(kv).flatMap(([key, { before, after }]) => {
       const start = startOf(after);
       const isLost = losses.some((loss) => loss.key === key && loss.what === "fails");
       if (start === "cannot start" && !isLost)
         return [`${machine}: ${key} would not start: its KV cache lacks the room.`];
-      const was = startOf(before) === "starts" ? " Before this change, it surely starts." : "";
-      return start === "may start"
-        ? [`${machine}: ${key} may not start: its KV cache may lack the room.${was}`]
-        : [];
+      const isStarted = containers.some((each) => each.key === key && STARTED.has(each.kind));
+      if (start !== "may start" || !isStarted) return [];
+      const earlier = startOf(before);
+      const was = earlier === undefined ? "" : WAS[earlier];
+      return [`${machine}: ${key} may not start: its KV cache may lack the room.${was}`];
     }),
   );
 }
@@ -148,7 +161,7 @@ export function appliedBy(changes: readonly MachineChange[]): string | undefined
   const containers = changes.flatMap((each) => each.containers);
   const fetches = containers.some(({ pulls, downloads }) => pulls !== null || downloads.length > 0);
   const starts = changes.some(({ containers, kv }) =>
-    containers.some(({ key, kind }) => key in kv && (kind === "created" || kind === "replaced")),
+    containers.some(({ key, kind }) => key in kv && STARTED.has(kind)),
   );
   return [
     ...(fetches ? ["serving fetch"] : []),

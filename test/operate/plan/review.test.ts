@@ -258,3 +258,37 @@ describe("a reviewer of ten changes", () => {
     ]);
   });
 });
+
+describe("a server that may not start", () => {
+  const text = readFileSync(BEFORE, "utf8");
+  const at = (share: number, port = 8787) =>
+    text
+      .replace(SHARE, SHARE.replace("0.45", share.toFixed(2)))
+      .replace("port: 8787", `port: ${port}`);
+  const asks = async (before: string, after: string): Promise<string[]> => {
+    const files = [before, after].map((each, index) => {
+      const file = join(folder, `share-${index}.yaml`);
+      writeFileSync(file, each);
+      return file;
+    });
+    const args = [
+      "plan",
+      "--file",
+      files[1] ?? "",
+      "--against",
+      files[0] ?? "",
+      "--format",
+      "json",
+    ];
+    const { out } = await runServing(args, { HOME: folder });
+    const { change } = JSON.parse(out) as { change: { asks: string[] } };
+    return change.asks.filter((each) => each.includes("may not start"));
+  };
+  const doubt = "dgx: b may not start: its KV cache may lack the room. Before this change, it ";
+
+  it("is asked about where an update starts it, with what it was before, and not where it runs on", async () => {
+    expect(await asks(at(0.45), at(0.4))).toEqual([`${doubt}surely starts.`]);
+    expect(await asks(at(0.4), at(0.41))).toEqual([`${doubt}isn't sure, either.`]);
+    expect(await asks(at(0.4), at(0.4, 8788))).toEqual([]);
+  });
+});
