@@ -103,8 +103,6 @@ describeEngine("host files", () => {
       "update Command drop-in-restart: environment",
       "update Command drop-in: stdin",
       "update Command theirs: stdin",
-      "update HostFile drop-in: ",
-      "update HostFile theirs: ",
     ]);
     expect(done.code, printed(done)).toBe(0);
     expect(printed(done)).toMatch(/- ours 1/);
