@@ -17,7 +17,7 @@ export interface ArgumentChange {
 /** A longer text, such as the start gate, is shown by what it is and its fingerprint. */
 const LONGEST = 160;
 const LONG_TEXTS: Readonly<Record<string, string>> = {
-  entrypoint: "start script, which waits for memory",
+  entrypoint: "start script",
   healthcheck: "check by which Docker sees that it answers",
 };
 const short = (text: string, article: string, argument: string) =>

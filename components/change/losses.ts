@@ -33,6 +33,8 @@ export interface Loss {
   readonly after?: string;
   /** For how long, where it is gone. */
   readonly steps?: readonly Step[];
+  /** Minutes that `serving up` waits for running requests, where it waits for any. */
+  readonly waitsMinutes?: number;
   /** Set where the new server may not start, so that nobody can tell for how long it is gone. */
   readonly mayNotStart?: true;
 }
@@ -64,8 +66,18 @@ export function lossesOf(
   { containers, ollama, kv }: Felt,
   machines: readonly MachinePlan[],
 ): Loss[] {
+  const waitsMinutes = (after ?? before).waitForRequestsMinutes;
+  const waits = (what: Loss["what"]) =>
+    what === "gone" || what === "stopped" ? { waitsMinutes } : {};
   const loss: MakeLoss = (key, what, more = {}) => [
-    { key, names: namesOf(before, key), users: usersOf(before, key, machines), what, ...more },
+    {
+      key,
+      names: namesOf(before, key),
+      users: usersOf(before, key, machines),
+      what,
+      ...waits(what),
+      ...more,
+    },
   ];
   const isRestarted = ollama === "restarted" && before.simpleServer.mode === "host";
   return [
@@ -169,11 +181,11 @@ function goneText({ key, what, steps = [], mayNotStart }: Loss): string | undefi
 }
 
 /** What becomes of requests: an update waits for those that a server of ours counts. */
-function requestsText(key: string): string {
+function requestsText({ key, waitsMinutes = 0 }: Loss): string {
   const service = serviceNamed(key);
   const isCounted = service === undefined ? key !== SIMPLE_SERVER : service.forwards === true;
-  return isCounted
-    ? "`serving up` lets its requests end first; those that outlast `waitForRequestsMinutes` are cut off."
+  return isCounted && waitsMinutes > 0
+    ? `\`serving up\` lets its requests end first; those that outlast ${waitsMinutes} min (\`waitForRequestsMinutes\`) are cut off.`
     : "Running requests are cut off.";
 }
 
@@ -186,14 +198,14 @@ export function lossText(loss: Loss): string {
   const { key, what, names, users, before, after } = loss;
   const gone = `${names.length === 0 ? key : `${key} (${names.join(", ")})`} is gone ${goneText(loss)}.`;
   const said = {
-    gone: `${gone} ${requestsText(key)}`,
+    gone: `${gone} ${requestsText(loss)}`,
     fails: gone,
-    stopped: `${gone} ${requestsText(key)}`,
+    stopped: `${gone} ${requestsText(loss)}`,
     removed: gone,
     names: `${key} no longer answers to ${names.join(", ")}: who asks for that gets an error.${rewritten(users)}`,
     window: `The window of ${key} shrinks from ${before} to ${after} tokens: longer prompts are refused.`,
     address: `${key} moves from ${before} to ${after}.`,
-    client: `${key} is no longer set up: the files that \`up\` wrote for it go.`,
+    client: `${key} is no longer set up: the files that \`up\` wrote for it are removed.`,
     server: `The requests of ${key} go to ${after} instead of ${before}.`,
   };
   const isTold = users.length === 0 || what === "names";

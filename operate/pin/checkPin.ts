@@ -227,7 +227,7 @@ export function checkText(checked: readonly CheckedPin[]): string {
       (line) => `      ${line}`,
     ),
   ]);
-  const unread = `${counted(missing, "image was", "images were")} not checked: that is no fault, and no proof. Run this again where the registry can be reached.`;
+  const unread = `${counted(missing, "image was", "images were")} not checked at the registry: that is neither a fault nor a proof. Run this again where the registry can be reached.`;
   return [...lines, ...(missing > 0 ? ["", unread] : [])].join("\n");
 }
 

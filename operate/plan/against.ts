@@ -11,7 +11,7 @@ import { forStack } from "../stack/typed";
 import { instanceALines, memorySections, type Section, section, whatChanges } from "./changeReport";
 import { type Earlier, earlier } from "./earlier";
 import { engineSections, type ServerEngineChanges, serverEngineChanges } from "./engineChanges";
-import { type Finding, type FindingChanges, findingChanges, findingLines } from "./findingChanges";
+import { type Finding, type FindingChanges, findingChanges, noteLines } from "./findingChanges";
 import { claimLines, type ImageChange, imageChanges, imageLines } from "./imageChanges";
 import { verdictOf } from "./planText";
 import {
@@ -140,13 +140,9 @@ function sectionsOf(review: Review): Section[] {
       "Why it is refused",
       found.refused.map(({ text }) => text),
     ),
-    ...listed(why === undefined ? "Ask before you approve" : "To ask about, too", head.asks),
-    {
-      title: isRefused(judged) ? "What would happen if it were not refused" : "What happens",
-      lines: head.happens,
-    },
+    ...eventSections(head, why !== undefined),
     ...(changed === null ? [] : [settingsSection(changed)]),
-    ...listed("Findings", findingLines(found)),
+    ...listed("New notes", noteLines(found)),
     ...detailsOf(differs, source === "applied"),
   ];
   // The command that goes back is for this computer.
@@ -175,6 +171,14 @@ function titleOf(source: string, file: string, { commits }: Earlier): string {
   return `${name} against ${said[source] ?? source}`;
 }
 
+/** What a change does; of one that can't be applied all is only what it would do. */
+function eventSections({ asks, happens }: HeadLines, isStopped: boolean): Section[] {
+  if (isStopped)
+    return [{ title: "What would happen if it were not refused", lines: [...asks, ...happens] }];
+  const title = asks.length === 0 ? "What happens" : "What else happens";
+  return [...listed("Ask before you approve", asks), { title, lines: happens }];
+}
+
 const listed = (title: string, lines: readonly string[]): Section[] =>
   lines.length === 0 ? [] : [{ title, lines }];
 
@@ -200,7 +204,7 @@ function headOf(
       happens: [],
     },
     reachedLines(plans.before, plans.after),
-    countLines(found.added),
+    countLines(found),
   ];
   return {
     asks: all.flatMap(({ asks }) => asks),

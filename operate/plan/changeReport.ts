@@ -105,21 +105,25 @@ function containerLines(
   return [
     `${key} (${name}) is ${kind}${why === "" ? "" : `: ${why}`}.`,
     ...(pulls === null ? [] : [`Its image is pulled${meanwhile}: \`${pulls}\`.`]),
-    ...(kind === "removed" ? [] : [whenText(change, doubt)]),
+    ...(kind === "removed" ? [] : whenLines(change, doubt)),
     ...(downloads.length === 0
       ? []
       : [`Plus the download of ${models}, unless \`serving fetch\` has done it.`]),
   ];
 }
 
-/** When a container that is made or replaced answers; of one that may not, no time is promised. */
-function whenText(
+/**
+ * When a container that is made or replaced answers; of one that may not, no time is promised, and
+ * if it is replaced, its loss says so.
+ */
+function whenLines(
   change: MachineChange["containers"][number],
   doubt: ReturnType<typeof doubtText>,
-): string {
-  if (doubt === undefined) return startText(change);
+): string[] {
+  if (doubt === undefined) return [startText(change)];
+  if (change.kind === "replaced") return [];
   const lacks = doubt === "may not start" ? "may lack" : "lacks";
-  return `${change.key} ${doubt}: its KV cache ${lacks} the room.`;
+  return [`${change.key} ${doubt}: its KV cache ${lacks} the room.`];
 }
 
 function startText(change: MachineChange["containers"][number]): string {
@@ -137,26 +141,29 @@ function startText(change: MachineChange["containers"][number]): string {
     : `${key} starts on request: if it runs, it is stopped, and the new one isn't started (${start}).`;
 }
 
-/** Whether memory fits, before and after. */
+/** What changes of the memory, and of KV caches. */
 export const memorySections = (changes: readonly MachineChange[]): Section[] =>
-  changes.map(({ machine, memory: { before, after }, kv }) => ({
-    title: `Memory of ${machine}`,
-    isFolded: true,
-    lines: [
-      `Taken: ${[before, after].map((each) => (each === null ? "nothing" : sumText(each))).join(" -> ")}.`,
+  changes.flatMap(({ machine, memory: { before, after }, kv }): Section[] => {
+    const lines = [
+      ...changed("Taken", sumText(before), sumText(after)),
       ...changedLines(before, after),
-      ...Object.entries(kv).flatMap(([key, { before, after }]) => {
-        const [old, now] = [kvLine(before), kvLine(after)];
-        return [`KV cache of ${key}: ${old === now ? `${now}, as before` : `${old} -> ${now}`}.`];
-      }),
-    ],
-  }));
+      ...Object.entries(kv).flatMap(([key, { before, after }]) =>
+        changed(`KV cache of ${key}`, kvLine(before), kvLine(after)),
+      ),
+    ];
+    return lines.length === 0 ? [] : [{ title: `Memory of ${machine}`, isFolded: true, lines }];
+  });
+
+const changed = (what: string, old: string, now: string): string[] =>
+  old === now ? [] : [`${what}: ${old} -> ${now}.`];
 
 type Figures = NonNullable<MachineChange["memory"]["after"]>;
 type Kv = MachineChange["kv"][string]["after"];
 
-const sumText = ({ sumGiB, totalGiB }: Figures) =>
-  `${sumGiB.toFixed(2)} of ${totalGiB.toFixed(2)} GiB`;
+const sumText = (figures: Figures | null): string =>
+  figures === null
+    ? "nothing"
+    : `${figures.sumGiB.toFixed(2)} of ${figures.totalGiB.toFixed(2)} GiB`;
 
 function changedLines(before: Figures | null, after: Figures | null): string[] {
   if (before === null || after === null) return [];
@@ -164,11 +171,8 @@ function changedLines(before: Figures | null, after: Figures | null): string[] {
     const gib = figures.lines[name]?.gib;
     return gib === undefined ? "nothing" : `${gib.toFixed(2)} GiB`;
   };
-  return [...new Set([...Object.keys(after.lines), ...Object.keys(before.lines)])].flatMap(
-    (name) => {
-      const [old, now] = [text(before, name), text(after, name)];
-      return old === now ? [] : [`${name}: ${old} -> ${now}.`];
-    },
+  return [...new Set([...Object.keys(after.lines), ...Object.keys(before.lines)])].flatMap((name) =>
+    changed(name, text(before, name), text(after, name)),
   );
 }
 

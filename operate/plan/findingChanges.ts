@@ -35,11 +35,9 @@ export function findingChanges(
   };
 }
 
-/** The same as sentences. A note that is gone concerns nobody, and refusals stand elsewhere. */
-export const findingLines = ({ added, gone }: FindingChanges): string[] => [
-  ...added.filter(({ kind }) => kind !== "refused").map(({ text }) => `New: ${text}`),
-  ...gone.filter(({ kind }) => kind !== "note").map(({ text }) => `Gone: ${text}`),
-];
+/** New notes as sentences. What is gone concerns nobody; warnings and refusals stand above. */
+export const noteLines = ({ added }: FindingChanges): string[] =>
+  added.filter(({ kind }) => kind === "note").map(({ text }) => text.replace(/^note /, ""));
 
 function findingsOf({ machines, warnings }: Plan, levels: Levels): Finding[] {
   // A plan that another version applied may lack what policies read.

@@ -87,7 +87,7 @@ function knownBy(digest: string, { before, applied, base }: States): ImageChange
 const PROVES = "`serving pin --check` proves it";
 
 const KNOWN_BY = {
-  supply: "the supply list has it",
+  supply: "the list of known images has it",
   applied: "it is applied already",
   base: "the base's file has it, too",
 };
@@ -119,11 +119,13 @@ export function imageLines(change: ImageChange, engine: EngineChanges | undefine
 const shown = (name: string | null): string => (name === "vllm" ? "vLLM" : (name ?? "image"));
 
 /** `gets another image: vLLM 0.30.0 -> 0.33.0 (...)`. */
-function fromToText({ package: name, image, version }: ImageChange): string {
+function fromToText(change: ImageChange): string {
+  const { package: name, image, version } = change;
   const [old, now] = [image.before, image.after].map((each) => each && unpinned(each));
   const [was, is] = [version.before ?? "not known", version.after ?? "not known"];
   if (image.before === null) return `is new and runs ${shown(name)} ${is} (\`${now}\`)`;
-  const versions = was === is ? `${is}, as before` : `${was} -> ${is}`;
+  const source = change.knownBy === null ? " by its tag or record" : "";
+  const versions = was === is ? `${is}${source}, as before` : `${was} -> ${is}${source}`;
   const other = image.after === now ? "without a digest" : "with another digest";
   const images = old === now ? `\`${now}\` ${other}` : `\`${old}\` -> \`${now}\``;
   return `gets another image: ${shown(name)} ${versions} (${images})`;
@@ -150,7 +152,7 @@ function otherDigest({ image: { before, after } }: ImageChange): string {
     before !== null && unpinned(before) === tagged ? imageReference(before)?.digest : undefined;
   const other = listed ?? own;
   if (other === undefined) return "";
-  const where = listed === undefined ? "The base's file" : "The supply list";
+  const where = listed === undefined ? "The base's file" : "The list of known images";
   return ` ${where} has ${shortDigest(other)} for \`${tagged}\`: the tag was moved, or this digest is wrong.`;
 }
 

@@ -1,11 +1,7 @@
 import { lossText, type MachineChange, startOf } from "../../components/change";
 import type { MachinePlan } from "../../components/plan";
 import { counted } from "../../faults/quoting";
-
-/** A finding that only the new plan has. */
-interface Added {
-  readonly kind: "refused" | "warning" | "note";
-}
+import type { FindingChanges } from "./findingChanges";
 
 /** Lines of a review: what simply happens, and what a reviewer has to ask before approving. */
 export interface HeadLines {
@@ -132,16 +128,19 @@ export function reachedLines(
   return { asks, happens: asks.length > 0 ? [] : ["Nothing is newly reachable from the network."] };
 }
 
-const newOnes = (many: number, what: string): string[] =>
-  many === 0 ? [] : [counted(many, `new ${what}`)];
-
-/** How many findings are new; those that refuse are listed whole. */
-export function countLines(added: readonly Added[]): HeadLines {
-  const of = (kind: Added["kind"]) => added.filter((each) => each.kind === kind).length;
-  const said = [...newOnes(of("warning"), "warning"), ...newOnes(of("note"), "note")];
-  const line =
-    said.length === 0 ? "No warning is new." : `${said.join(" and ")}, below in Findings.`;
-  return of("warning") > 0 ? { asks: [line], happens: [] } : { asks: [], happens: [line] };
+/** New warnings, and how many notes are new and how many warnings went. Refusals stand elsewhere. */
+export function countLines({ added, gone }: FindingChanges): HeadLines {
+  const warnings = added.filter(({ kind }) => kind === "warning");
+  const notes = added.filter(({ kind }) => kind === "note").length;
+  const went = gone.filter(({ kind }) => kind === "warning").length;
+  return {
+    asks: warnings.map(({ text }) => `New ${text}`),
+    happens: [
+      ...(warnings.length === 0 ? ["No warning is new."] : []),
+      ...(notes === 0 ? [] : [`${counted(notes, "note is", "notes are")} new, below.`]),
+      ...(went === 0 ? [] : [`${counted(went, "warning is", "warnings are")} gone.`]),
+    ],
+  };
 }
 
 /** Whether an inference server is replaced: one that worked may not work any more. */

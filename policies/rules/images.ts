@@ -184,6 +184,7 @@ export const transformersRange: Rule = {
         `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: ${KNOWN_SERIES[0]} to ${KNOWN_SERIES.at(-1)}), so transformers ${transformers} was not checked.`,
       );
     if (satisfies(transformers, range, { prereleases: true })) return [];
-    return `${resource.name} holds transformers ${transformers}, but vLLM ${vllm} asks for ${range}. Pin an image whose two versions belong together.`;
+    const server = resource.name.replace(/-image-record$/, "");
+    return `${server}: transformers ${transformers} is recorded of its image, but vLLM ${vllm} asks for ${range}. Pin an image whose two versions belong together. If the record is wrong, \`serving pin IMAGE:TAG --write\` reads them in the image.`;
   },
 };

@@ -243,10 +243,10 @@ describe("what clients lose", () => {
 
   it("is a server with its names, who uses it, and for how long", () => {
     expect(said({}, { gpuMemoryUtilization: 0.4 })).toEqual([
-      `b (model, org/model) is gone for 2 to 14 min. \`serving up\` lets its requests end first; those that outlast \`waitForRequestsMinutes\` are cut off. ${USERS}`,
+      `b (model, org/model) is gone for 2 to 14 min. \`serving up\` lets its requests end first; those that outlast 10 min (\`waitForRequestsMinutes\`) are cut off. ${USERS}`,
     ]);
     expect(said({}, { image: OTHER })).toEqual([
-      `b (model, org/model) is gone for 12 to 30 min, or 2 to 15 min if its kernels are already in the volume local-serving-b-jit. \`serving up\` lets its requests end first; those that outlast \`waitForRequestsMinutes\` are cut off. ${USERS}`,
+      `b (model, org/model) is gone for 12 to 30 min, or 2 to 15 min if its kernels are already in the volume local-serving-b-jit. \`serving up\` lets its requests end first; those that outlast 10 min (\`waitForRequestsMinutes\`) are cut off. ${USERS}`,
     ]);
   });
 
@@ -265,7 +265,7 @@ describe("what clients lose", () => {
 
   it("is also a client, or the server that answers it", () => {
     const sentences = said({ clients: { pi: { server: "instance-a" } } });
-    expect(sentences).toContain("codex is no longer set up: the files that `up` wrote for it go.");
+    expect(sentences).toContain("codex is no longer set up: the files that `up` wrote for it are removed.");
     expect(sentences).toContain("The requests of pi go to instance-a instead of b.");
     expect(said({}, { gpuMemoryUtilization: 0.4 }).join()).not.toMatch(/set up|requests of/);
   });

@@ -109,7 +109,7 @@ describeEngineWithGpus("a change", () => {
     const first = await said();
     expect(first).toEqual([
       expect.stringMatching(
-        /^dgx: b \(model-\S+, org\/model\) is gone for \d+ to \d+ min, or .* those that outlast `waitForRequestsMinutes` are cut off\.$/,
+        /^dgx: b \(model-\S+, org\/model\) is gone for \d+ to \d+ min, or .* those that outlast 10 min \(`waitForRequestsMinutes`\) are cut off\.$/,
       ),
     ]);
     expect(await said()).toEqual(first);

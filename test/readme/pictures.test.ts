@@ -101,7 +101,7 @@ async function recorded(): Promise<Shown[]> {
       lines: [
         ...cut(review, /Ask before/),
         ...leftOut,
-        ...cut(review, /^What happens/, /Nothing is newly/),
+        ...cut(review, /^What (else )?happens/, /Nothing is newly/),
         ...leftOut,
         ...cut(review, /^Memory of/),
         ...cut(review, /KV cache of b/, /^$/),

@@ -322,7 +322,7 @@ describe("an update of a server that starts on request", () => {
       "b starts on request: if it runs, it is stopped, and the new one isn't started (`serving start b`).",
     );
     expect(changes[0]?.losses.map(lossText)[0]).toBe(
-      "b (b) is gone until `serving start b`, if it is running. `serving up` lets its requests end first; those that outlast `waitForRequestsMinutes` are cut off.",
+      "b (b) is gone until `serving start b`, if it is running. `serving up` lets its requests end first; those that outlast 10 min (`waitForRequestsMinutes`) are cut off.",
     );
     expect(partsOf(changes, [stopped.plan, other.plan], {})).toEqual([
       { name: "dgx.b" },

@@ -191,7 +191,7 @@ describe("serving pin --check", () => {
     expect([code, images[0].faults, images[0].notChecked]).toEqual([2, [], said]);
     expect(text).toMatch(/^NOT CHECKED dgx\.inferenceServers\.b: /);
     expect(text).toContain(
-      `      ${said}\n\n1 image was not checked: that is no fault, and no proof. Run this again where the registry can be reached.\n`,
+      `      ${said}\n\n1 image was not checked at the registry: that is neither a fault nor a proof. Run this again where the registry can be reached.\n`,
     );
   });
 

@@ -409,8 +409,7 @@ describe("transformers-range", () => {
     ["0.33.1.dev2+gabc", "5.21.0", ">=5.16.1,<5.21"],
   ])("refuses vllm %s with transformers %s", (vllm, transformers, range) => {
     expect(said(RULE, [record({ vllm, transformers })])).toEqual([
-      `refused: v030 holds transformers ${transformers}, but vLLM ${vllm} asks for ${range}. Pin an image whose two ` +
-        "versions belong together.",
+      `refused: v030: transformers ${transformers} is recorded of its image, but vLLM ${vllm} asks for ${range}. Pin an image whose two versions belong together. If the record is wrong, \`serving pin IMAGE:TAG --write\` reads them in the image.`,
     ]);
   });
 
@@ -455,7 +454,7 @@ describe("what the three rules leave to others", () => {
       said("transformers-range", [record(old, "read", { recordedOf })]);
     expect(ranges(`sha256:${"0".repeat(64)}`)).toEqual([]);
     expect(ranges("")).toEqual([
-      "refused: v030 holds transformers 5.5.0, but vLLM 0.30.0 asks for >=5.10.4. Pin an image whose two versions belong together.",
+      expect.stringMatching(/^refused: v030: transformers 5\.5\.0 is recorded of its image, /),
     ]);
     expect(said("transformers-range", [record({ vllm: "0.20.0", transformers: "5.5.0" })])).toEqual(
       [
