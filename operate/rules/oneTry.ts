@@ -1,5 +1,5 @@
 import type { LogReading } from "../sees/log/logReading";
-import { READY, STARTED_WITH, sign } from "../sees/log/sign";
+import { COUNTS, READY, STARTED_WITH, sign } from "../sees/log/sign";
 import type { Sighting } from "./picture";
 
 /** Refused requests that make a client out of somebody who tries. */
@@ -16,9 +16,6 @@ const ASKS_AGAIN = /\b(?:[Rr]etrying|[Rr]econnecting)\b|\battempt \d+ ?(?:\/|of)
 
 /** Lines behind such a line in which a client may still be waiting. */
 const LAST_LINES = 3;
-
-/** vLLM counts what it makes every ten seconds, and nothing else does. */
-const COUNTS = sign("Avg generation throughput");
 
 /** Whether a log is a server's. */
 const isOfServer = ({ hits }: LogReading): boolean => hits.has(READY) || hits.has(SERVES);

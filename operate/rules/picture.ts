@@ -10,7 +10,7 @@ import type { Meminfo } from "../../machines/memory";
 import type { FileState } from "../sees/file";
 import type { GpuState } from "../sees/gpu";
 import type { Hit, LogReading } from "../sees/log/scanLog";
-import { ANSWERED, READY, type Sign, STARTED_WITH_PORT } from "../sees/log/sign";
+import { ANSWERED, COUNTS, READY, type Sign, STARTED_WITH_PORT } from "../sees/log/sign";
 import type { OffNetworkOf } from "../sees/network";
 import type { OnDemandSeen } from "../sees/onDemand/onDemand";
 import type { SwapUnit } from "../sees/onDemand/swapFiles";
@@ -135,8 +135,9 @@ export function cameUpAfter({ log, lineNumber, afterServing }: Sighting): boolea
   return afterServing !== true && ready !== undefined && ready.lineNumber > lineNumber;
 }
 
-/** Whether the server of a log came up: it says so, or has answered somebody where its front is cut off. */
-export const isUp = ({ hits }: LogReading): boolean => hits.has(READY) || hits.has(ANSWERED);
+/** Whether the server of a log came up: it says so, or has worked where its front is cut off. */
+export const isUp = ({ hits }: LogReading): boolean =>
+  [READY, ANSWERED, COUNTS].some((sign) => hits.has(sign));
 
 /** What the first group that took part caught. */
 export const firstGroup = (hit: Hit): string | undefined =>

@@ -22,13 +22,16 @@ import {
   weighed,
 } from "./rule";
 import { argumentRules } from "./subjects/arguments";
+import { attention } from "./subjects/attention";
 import { between } from "./subjects/between";
 import { bridgeRules } from "./subjects/bridge";
 import { client } from "./subjects/client";
+import { compilers } from "./subjects/compilers";
 import { containers } from "./subjects/containers";
 import { draftsOf } from "./subjects/drafts";
 import { endOf, sightingOf } from "./subjects/engineSaid";
 import { environment } from "./subjects/environment";
+import { hasFixedCache } from "./subjects/fixedCache";
 import { hub } from "./subjects/hub";
 import { identity } from "./subjects/identity";
 import { kernels } from "./subjects/kernels";
@@ -45,6 +48,7 @@ import { ranks } from "./subjects/ranks";
 import { requestRules } from "./subjects/requests";
 import { room } from "./subjects/room";
 import { senselessRules } from "./subjects/senseless";
+import { sizes } from "./subjects/sizes";
 import { stackFileRules } from "./subjects/stackFile";
 import { stalls } from "./subjects/stalls";
 import { templateRules } from "./subjects/template";
@@ -102,6 +106,8 @@ const raised = words.extend({
       kind: text.optional(),
       /** What it says, or what was raised before it says. */
       says: text.optional(),
+      /** The class of vLLM's whose values were refused. */
+      validated: text.optional(),
     }),
   ),
   /** Who says it, where that is not the program itself. */
@@ -129,12 +135,15 @@ const coded: readonly (WeighingRule | Row | OfServer)[] = [
   ...stackFileRules,
   ...room,
   ...memory,
+  ...sizes,
   ...killings,
   ...ranks,
   ...plugins,
   ...containers,
   ...model,
   ...environment,
+  ...compilers,
+  ...attention,
   ...kernels,
   ...hub,
   ...bridgeRules,
@@ -182,13 +191,20 @@ function rowOf(id: string, { texts, pattern, gate, failsStart, byClient, ...word
 }
 
 /** What the patterns of one alternative are held against. */
-type Alternative = Readonly<Partial<Record<"below" | "at" | "kind" | "says", RegExp>>>;
+type Alternative = Readonly<
+  Partial<Record<"below" | "at" | "kind" | "says" | "validated", RegExp>>
+>;
 
 /** What the groups of an alternative caught, where it fits what was raised. */
-function caughtBy({ below, at, kind, says }: Alternative, raised: LastWord, texts: string[]) {
+function caughtBy(
+  { below, at, kind, says, validated }: Alternative,
+  raised: LastWord,
+  texts: string[],
+) {
   const isThere =
     (at?.test(raised.at ?? "") ?? true) &&
     (kind?.test(raised.kind ?? "") ?? true) &&
+    (validated?.test(raised.validated ?? "") ?? true) &&
     (below === undefined || (raised.files ?? []).some((each) => below.test(each)));
   if (!isThere) return undefined;
   if (says === undefined) return [];
@@ -198,9 +214,9 @@ function caughtBy({ below, at, kind, says }: Alternative, raised: LastWord, text
 
 /** A rule over what ended a program. */
 function ofTheEnd(id: string, { any, by, unless, ...words }: RaisedWords): WeighingRule {
-  const alternatives = any.map(({ below, at, kind, says }): Alternative => {
-    const patterns = { below: patternOf(below), at: patternOf(at) };
-    return defined({ ...patterns, kind: patternOf(kind), says: patternOf(says) });
+  const alternatives = any.map(({ below, at, kind, says, validated }): Alternative => {
+    const places = { below: patternOf(below), at: patternOf(at), validated: patternOf(validated) };
+    return defined({ ...places, kind: patternOf(kind), says: patternOf(says) });
   });
   const not = patternOf(unless);
   const groupsIn = (raised: LastWord | undefined) => {
@@ -305,6 +321,7 @@ function namesOf({ hit, server: { key, container, settings }, picture }: Told) {
     seeTheLink: SEE_THE_LINK,
     notOurFile: stack?.settings.bridge && NOT_OUR_FILE,
     template: argumentsOf(hit.log).find(({ names }) => names.includes("--chat-template"))?.value,
+    fixedCache: hasFixedCache(hit.log, { ...defined({ settings }) }) || undefined,
     current,
     pinNewer: pinNewer(current),
   };

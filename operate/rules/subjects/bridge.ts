@@ -1,8 +1,24 @@
 import { shellWord } from "../../../faults/shellWords";
-import { isLoopback } from "../../../machines/address";
+import { EVERY_ADDRESS, isLoopback } from "../../../machines/address";
 import { sign } from "../../sees/log/sign";
-import { machineEdit, type Picture, seen, serverOf, setting, textSetting } from "../picture";
-import { APPLY, NOT_OUR_FILE, type OfServer, type Row, toWrite, type WeighingRule } from "../rule";
+import {
+  machineEdit,
+  type Picture,
+  type Sighting,
+  seen,
+  serverOf,
+  setting,
+  textSetting,
+} from "../picture";
+import {
+  APPLY,
+  NOT_OUR_FILE,
+  type OfServer,
+  type Row,
+  toWrite,
+  type WeighingRule,
+  type Words,
+} from "../rule";
 import { alreadyDeclared, serverSetting } from "./asPlanned";
 
 /** An answer of the messages path that ends the turn with a call written out as text. */
@@ -99,6 +115,78 @@ const COMPROMISED = sign(["1.82.7", "1.82.8"], /[Ll]ite[Ll][Ll][Mm]\D{0,40}\bv?(
 const SOUND_IMAGE =
   "ghcr.io/berriai/litellm:v1.103.0@sha256:bd089afdcd35b894b14a93f9743cdc8b591f82da1a38dd43a010a7b0c9de5fd7";
 
+/** A server that the bridge doesn't reach: where it looks, and why not, as far as it says so. */
+const UPSTREAM_DOWN = sign(
+  ["Exception - "],
+  /\b(?:[Hh]osted_vllm|OpenAI|[Oo]penai_like|Ollama(?:_chat)?|[Ll]m_studio|[Vv]llm)Exception - .{0,80}?(?:Cannot connect to host \[?([\w.:-]+?)\]?:(\d+)\b(?:.{0,20}\[((?:Temporary|Name|No address)[^\]]*))?|(Connection error|All connection attempts failed))/,
+);
+/** The address of an entry, in a configuration that the log shows. */
+const API_BASE = sign(
+  "api_base",
+  /\bapi_base['"]?\s*[:=]\s*['"]?https?:\/\/\[?([\w.:-]+?)\]?:(\d+)\b/,
+);
+
+/** Whether an address leads to nothing but the container that asks it. */
+const isItself = (host: string): boolean => isLoopback(host) || EVERY_ADDRESSES.includes(host);
+const EVERY_ADDRESSES = [EVERY_ADDRESS, "::"];
+
+/** What is said of a server that nothing answers for. */
+function upstreamDown(hit: Sighting, picture: Picture): Words {
+  const shown = hit.groups[0] === "" ? hit.log.hits.get(API_BASE)?.groups : hit.groups;
+  const [host = "", port = ""] = shown ?? [];
+  const unresolved = hit.groups[2];
+  const { containers } = picture;
+  if (host === "")
+    return {
+      cause:
+        "The bridge doesn't reach its server, and doesn't say where it looks (Connection error).",
+      advice: `Compare \`api_base\` of that model in the bridge's own file with where the server listens. ${FROM_A_CONTAINER} ${leadsOut("PORT")}`,
+      command: "docker ps --all; serving status --wait",
+    };
+  // The bridge keeps its log while a server is replaced.
+  if (containers?.some(({ name, health }) => name === host && health === "healthy"))
+    return {
+      cause: `Nothing answered the bridge at ${host}:${port} while the server was down or starting; it is healthy now.`,
+      advice: "Nothing to change.",
+      command: "serving verify",
+    };
+  if (unresolved)
+    return {
+      cause: `The bridge finds no address of ${host} (${unresolved}): no container of that name is on its network.`,
+      advice: `Put both on one Docker network (\`docker network connect\`), where a container's name is its address. ${leadsOut(port)}`,
+      command: `docker inspect --format '{{.Name}} {{json .NetworkSettings.Networks}}' $(docker ps -q)`,
+    };
+  return isItself(host)
+    ? ofItself(host, port, setting(picture, "bridge") !== undefined)
+    : {
+        cause: `Nothing answers the bridge at ${host}:${port}: the server is down or still starting.`,
+        advice:
+          "No setting to change, unless the server itself has a diagnosis: look at its container first.",
+        command: `docker ps --all --filter publish=${port}; serving status --wait`,
+      };
+}
+
+const FROM_A_CONTAINER =
+  "In a container neither localhost nor 0.0.0.0 is the machine: both are that container itself.";
+const leadsOut = (port: string) =>
+  `An address that leads out of a container is \`http://host.docker.internal:${port}/v1\`, with \`--add-host=host.docker.internal:host-gateway\`.`;
+
+/** An address that a bridge can't reach a server by from its container. */
+function ofItself(host: string, port: string, isOurs: boolean): Words {
+  const every = EVERY_ADDRESSES.includes(host)
+    ? `The bridge asks ${host}:${port}, which is an address to listen on and none to ask, and nothing answers there: in a container that is the container itself.`
+    : `The bridge looks for the server on loopback (${host}:${port}), and nothing answers there: in a container that is the container itself.`;
+  return {
+    cause: every,
+    advice: isOurs
+      ? NOT_OUR_FILE
+      : `Start the server, if it doesn't run. From a container write an address that leads out of it as \`api_base\`, such as \`http://host.docker.internal:${port}/v1\` with \`--add-host=host.docker.internal:host-gateway\`.`,
+    command: isOurs
+      ? "serving up"
+      : `curl -sS http://127.0.0.1:${port}/v1/models; serving status --wait`,
+  };
+}
+
 /** Probes that ask twice, and look what is found again. */
 const REUSE = ["prefix-reuse", "native-messages-path"];
 
@@ -193,38 +281,8 @@ export const bridgeRules: readonly (WeighingRule | Row | OfServer)[] = [
   },
   {
     id: "bridge-upstream-down",
-    when: sign(
-      "Hosted_vllmException",
-      /Hosted_vllmException - Cannot connect to host ([^\s:]+):(\d+)/,
-    ),
-    say({ hit, picture }) {
-      const { containers } = picture;
-      const isOurs = setting(picture, "bridge") !== undefined;
-      const [host = "", port = ""] = hit.groups;
-      // The bridge keeps its log while a server is replaced.
-      if (containers?.some(({ name, health }) => name === host && health === "healthy"))
-        return {
-          cause: `Nothing answered the bridge at ${host}:${port} while the server was down or starting; it is healthy now.`,
-          advice: "Nothing to change.",
-          command: "serving verify",
-        };
-      return isLoopback(host)
-        ? {
-            cause: `The bridge looks for the server on loopback (${host}:${port}), and nothing answers there: in a container that is the container itself.`,
-            advice: isOurs
-              ? NOT_OUR_FILE
-              : `Start the server, if it doesn't run. From a container write an address that leads out of it as \`api_base\`, such as \`http://host.docker.internal:${port}/v1\` with \`--add-host=host.docker.internal:host-gateway\`.`,
-            command: isOurs
-              ? "serving up"
-              : `curl -sS http://${host}:${port}/v1/models; serving status --wait`,
-          }
-        : {
-            cause: `Nothing answers the bridge at ${host}:${port}: the server is down or still starting.`,
-            advice:
-              "No setting to change, unless the server itself has a diagnosis: look at its container first.",
-            command: `docker ps --all --filter publish=${port}; serving status --wait`,
-          };
-    },
+    when: UPSTREAM_DOWN,
+    say: ({ hit, picture }) => upstreamDown(hit, picture),
   },
   {
     id: "bridge-compromised",

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { FLAGS_WITH_SETTING } from "../../../components/settings";
 import { clause } from "../../../faults/quoting";
 import { startedAgain } from "../../../machines/docker/containers";
 import type { LastWord, LogReading } from "../../sees/log/scanLog";
@@ -18,6 +19,7 @@ import {
   argumentsOf,
   linesOfStack,
   ofMissingPath,
+  optionsNamed,
   type WordsOfError,
 } from "./pointed";
 
@@ -104,12 +106,15 @@ function explained(picture: Picture, log: LogReading, raised: LastWord): Explana
   const missing = ofMissingPath(told, server, picture.stack);
   const warned = /NCCL/.test(said) ? log.hits.get(NCCL_WARNS)?.groups[0] : undefined;
   const given = startedWith(log, words);
+  const isPointed = given !== "" || inFile.length > 0;
+  const named = isPointed || raised.by === "docker" ? "" : optionText(raised, words, server);
   const advice = [
     warned === undefined ? "" : `NCCL itself said: ${cut(warned, SHOWN_MORE)}.`,
     missing ?? (advised.length === 0 ? "" : `It says: ${cut(advised.join(" "), SHOWN)}`),
     picture.stack === undefined || inFile.length === 0
       ? given
       : `In ${basename(picture.stack.file)}: ${inFile.join("; ")}.`,
+    named,
   ].filter((each) => each !== "");
   // A name without words says nothing; the code that raised it does.
   const shown = said === name && at !== "" ? `${name} in ${at}` : cut(told, SHOWN);
@@ -171,9 +176,10 @@ const isGeneric = ({ said, first }: LastWord): boolean =>
   first !== undefined &&
   /If you were trying to load it from|make sure you don't have a local directory/.test(said);
 
-function whoEnded({ by, line, isEnd, hadServed, afterServing }: LastWord): string {
+function whoEnded({ by, line, isAlone, isEnd, hadServed, afterServing }: LastWord): string {
   if (by === "docker")
     return STARTS.test(line) ? "The container can't be started" : "Docker refuses";
+  if (isAlone) return "The log says";
   if (!isEnd) return "The server did not come up. It logged last";
   return hadServed || afterServing === true ? "vLLM served, then ended" : "vLLM ended";
 }
@@ -194,12 +200,41 @@ function startedWith(log: LogReading, words: WordsOfError): string {
   return given.length === 0 ? "" : `It was started with ${given.join(", ")}.`;
 }
 
+/** Code that looks at what vLLM was started with. */
+const OF_OPTIONS =
+  /^vllm\/(?:config|engine\/arg_utils|entrypoints\/(?:cli|openai\/cli_args|utils))/;
+
+/** The options that a refused value is given by, where the log doesn't say what was given. */
+function optionText(
+  { validated, at = "", files = [] }: LastWord,
+  words: WordsOfError,
+  { key }: Server,
+) {
+  const isOfOptions =
+    validated?.endsWith("Config") === true ||
+    [at, ...files.slice(-LAST_FRAMES)].some((each) => OF_OPTIONS.test(each));
+  const [option, ...others] = isOfOptions ? optionsNamed(words, validated) : [];
+  if (option === undefined) return "";
+  const setting = FLAGS_WITH_SETTING[option];
+  const inFile =
+    setting === undefined
+      ? `\`extraArgs\` of inferenceServers.${key}`
+      : `\`${setting}\` of inferenceServers.${key}`;
+  const more =
+    others.length === 0
+      ? ""
+      : ` It depends on ${others.map((each) => `\`${each}\``).join(" and ")}, too.`;
+  return `That is the option \`${option}\`, in the stack file ${inFile}.${more}`;
+}
+
 /** A file outside of the folder that packages are in. */
 const OWN_CODE = /^\/(?!\S*(?:site|dist)-packages\/)\S+\.py:\d+/;
 
-function placeToLook({ process, lineNumber, at, by }: LastWord): string {
+function placeToLook({ process, lineNumber, at, by, isAlone }: LastWord): string {
   if (by === "docker")
     return "Docker itself says it: correct the command or the compose file that the container was to be started with.";
+  if (isAlone === true)
+    return "No traceback shows where that was raised: give doctor the whole log, from the first line of its start.";
   const own = OWN_CODE.exec(at ?? "")?.[0];
   if (own !== undefined)
     return `It was raised in ${own}, which is no part of vLLM: correct that code, or take out what loads it.`;

@@ -13,6 +13,7 @@ import { EXIT_KILLED, wasKilled } from "../../sees/onRequest";
 import {
   cameUpAfter,
   isOnRequest,
+  isUp,
   type Picture,
   plannedStates,
   type Sighting,
@@ -21,7 +22,7 @@ import {
   stateOf,
 } from "../picture";
 import type { Row, WeighingRule } from "../rule";
-import { againText } from "./engineSaid";
+import { againText, endOf } from "./engineSaid";
 import { lowerShare } from "./memory";
 import { slowStart } from "./stalls";
 
@@ -97,6 +98,9 @@ const LOADING = sign([
   "Loading weights took",
   "Model loading took",
 ]);
+
+/** The last that vLLM says of its start; uvicorn goes on, unless its log is off. */
+const LISTENS = sign(["init engine (", "Starting vLLM API server", "Starting vLLM server"]);
 
 /** As many compilers at once are safe beside resident weights. */
 const SAFE_JOBS = 2;
@@ -235,8 +239,11 @@ export const killings: readonly (WeighingRule | Row)[] = [
     say({ picture, hit, server }) {
       const state = stateOf(picture, server.container);
       if (
-        cameUpAfter(hit) ||
+        // Kernels of the first requests are compiled behind that.
+        isUp(hit.log) ||
+        hit.log.hits.has(LISTENS) ||
         failedAfter(hit) ||
+        endOf(picture, hit.log)?.isEnd === true ||
         slowStart(picture, hit.log) !== undefined ||
         (state !== undefined && state.status !== "running")
       )

@@ -14,6 +14,7 @@ import {
   serverOf,
 } from "../picture";
 import { APPLY, type Row, type WeighingRule } from "../rule";
+import { hasFixedCache, SHARE_IS_IDLE } from "./fixedCache";
 
 /** torch's words; the newer class name says the same. */
 const CUDA_OOM = startSign(
@@ -26,10 +27,6 @@ const WARM_UP_OOM = startSign(
   /out of memory occurred when warming up .*? with (\d+) dummy requests/,
 );
 const WEIGHTS_LOADED = sign("Model loading took", /Model loading took ([\d.]+) Gi?B/);
-const PINNED_KV = sign(
-  "skipped memory profiling",
-  /kv_cache_memory_bytes config and skipped memory profiling/,
-);
 
 /** The gate's own word; it is forgotten once the server was started again. */
 const AT_THE_FLOOR = sign(
@@ -48,6 +45,11 @@ const CHECK_NEIGHBOURS =
 
 /** A lower share if the server keeps one with which it starts, else words. */
 export function lowerShare({ stack }: Picture, { container, set, settings }: Server) {
+  if (settings?.kvCacheMemoryBytes !== undefined)
+    return {
+      advice: `Lower \`kvCacheMemoryBytes\`, so that the machine keeps memory of its own. ${SHARE_IS_IDLE}`,
+      command: CHECK_NEIGHBOURS,
+    };
   const now = settings?.gpuMemoryUtilization ?? 0;
   const room = stack && shareRoom(stack.plan, container);
   const { most, least } = room ? adviseShare(room, now) : { most: now, least: 0 };
@@ -68,8 +70,7 @@ function isAfter(hit: Sighting, sign: Sign): boolean {
 /** torch counts memory of CUDA graphs, which are captured once the weights are there. */
 const hasGraphs = ({ line }: Sighting): boolean => line.includes("allocated in private pools");
 
-const isPinned = (hit: Sighting, { settings }: Server): boolean =>
-  hit.log.hits.has(PINNED_KV) || settings?.kvCacheMemoryBytes !== undefined;
+const isPinned = (hit: Sighting, server: Server): boolean => hasFixedCache(hit.log, server);
 
 /** A log that came to its end well, or containers that are all healthy. */
 function servesWell(picture: Picture): boolean {

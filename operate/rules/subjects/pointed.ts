@@ -3,6 +3,8 @@ import { FLAGS_WITH_SETTING, NAMESPACE } from "../../../components/settings";
 import { isRecord } from "../../../faults/json";
 import { valueAt } from "../../../faults/schemaFaults";
 import { parseYaml } from "../../../faults/yamlDocument";
+import { optionTable } from "../../../vllm/argv/serverArguments";
+import { newestEngineData } from "../../../vllm/engineData";
 import type { LogReading } from "../../sees/log/scanLog";
 import { escaped, STARTED_WITH } from "../../sees/log/sign";
 import type { Server, Stack } from "../picture";
@@ -175,6 +177,41 @@ const placeOf = ({ names, value }: Given, { text, option }: WordsOfError): numbe
       return at < 0 ? Number.POSITIVE_INFINITY : at;
     }),
   );
+
+/** Options of vLLM that the words name, whether or not the server was given one of them. */
+export function optionsNamed({ text }: WordsOfError, validated = ""): readonly string[] {
+  const { long } = optionTable(newestEngineData());
+  const found = [...long.keys()].flatMap((name) => {
+    const at = PARTS.test(name) ? text.search(mentionOf(name)) : -1;
+    return at < 0 ? [] : [{ name, at, end: at + name.length }];
+  });
+  const inner =
+    ({ at, end }: Mention) =>
+    (other: Mention) =>
+      other.at <= at && end <= other.end && other.end - other.at > end - at;
+  const own = found.filter((each) => !found.some(inner(each))).sort((x, y) => x.at - y.at);
+  const names = own.map(({ name }) => name);
+  // A field of a value in JSON is none of the options.
+  const whole = validated.replace(/(?<=[a-z0-9])(?=[A-Z])/g, "-").toLowerCase();
+  return [...(long.has(whole) ? [whole] : []), ...names].map((name) => `--${name}`).slice(0, MOST);
+}
+
+interface Mention {
+  readonly at: number;
+  readonly end: number;
+}
+
+/** One word names nothing by itself. */
+const PARTS = /-/;
+/** So many words in a row are a name also without dashes. */
+const SPOKEN_PARTS = 3;
+
+function mentionOf(name: string): RegExp {
+  const parts = name.split("-").map(escaped);
+  const joined = parts.join("[-_]");
+  const spoken = parts.length < SPOKEN_PARTS ? "" : `|(?<![\\w-])${parts.join("[-_ ]")}(?![\\w-])`;
+  return new RegExp(`(?<![\\w-])(?:--)?${joined}(?![\\w-])${spoken}`, "i");
+}
 
 /** A message about a file that it doesn't name. */
 const OF_A_FILE = /No such file|Permission denied|Is a directory|\[Errno|\[SSL\b/;

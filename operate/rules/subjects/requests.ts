@@ -1,5 +1,6 @@
 import { clause } from "../../../faults/quoting";
 import type { LogReading, Refused } from "../../sees/log/scanLog";
+import { READY, STARTED_WITH } from "../../sees/log/sign";
 import { AGAIN_AND_AGAIN } from "../oneTry";
 import { isHealthy, isUp, type Picture, serverOf } from "../picture";
 import { type Explanation, LOOK, ofSomeLog, type WeighingRule } from "../rule";
@@ -99,11 +100,15 @@ function failing(_picture: Picture, log: LogReading): Explanation | undefined {
 function failingUnsaid(log: LogReading): Explanation | undefined {
   const most = log.requests?.refused.find(
     ({ status, why, count, answered }) =>
-      status >= 500 && why === undefined && count >= AGAIN_AND_AGAIN && answered === 0,
+      status >= 500 &&
+      why === undefined &&
+      count >= (isExcerpt(log) ? 1 : AGAIN_AND_AGAIN) &&
+      answered === 0,
   );
   if (most === undefined) return undefined;
+  const what = `${most.method} ${most.path} with ${most.status}`;
   return {
-    cause: `Requests fail again and again (${most.count} times, ${most.method} ${most.path} with ${most.status}), and the log doesn't say why.`,
+    cause: `${most.count === 1 ? `A request fails (${what})` : `Requests fail again and again (${most.count} times, ${what})`}, and the log doesn't say why.`,
     evidence: most.line,
     target: log.container,
     advice:
@@ -135,7 +140,9 @@ const REFUSALS: readonly {
     atLeast: ADDRESS_AGAIN,
     say: ({ path }) => ({
       cause: `it asks for \`${path}\`, since its base URL ends in a slash and it adds another`,
-      advice: "Take the slash at the end of the client's base URL away.",
+      advice: /\/v1\b/.test(path)
+        ? "Take the slash at the end of the client's base URL away."
+        : "Take the slash at the end of the client's base URL away, and write /v1 in its place, unless it is a client of the messages API, which takes the bare address.",
     }),
   },
   {
@@ -231,6 +238,18 @@ const REFUSALS: readonly {
     }),
   },
   {
+    is: ({ status, path, answered, why }) =>
+      status === 404 && answered === 0 && why === undefined && FOR_AN_ANSWER.test(path),
+    say: ({ path }) => ({
+      cause: /\/(?:messages|responses)$/.test(path)
+        ? `the server has no model of the name that it asks for, or no \`${path}\`, which older releases and other servers lack`
+        : "the server has no model of the name that it asks for",
+      advice:
+        "Compare the client's model with what /v1/models lists (`servedModelName`): vLLM answers 404 to any other name.",
+      command: "serving plan --format json | jq '.machines[].endpoints'",
+    }),
+  },
+  {
     is: ({ status, path, answered }) =>
       status === 404 && answered === 0 && !NOBODY_MEANT.test(path) && !FOR_AN_ANSWER.test(path),
     say: ({ path }) => ({
@@ -252,16 +271,27 @@ function namesOf(picture: Picture, log: LogReading): string[] {
     : [settings.servedModelName].flat().slice(0, 3);
 }
 
+/** Lines of a log of which somebody kept only what failed. */
+const FEW_LINES = 20;
+
+/** Whether nothing but failed requests is left of a log: then one is what somebody asks about. */
+const isExcerpt = ({ lines, hits, requests }: LogReading): boolean =>
+  lines <= FEW_LINES &&
+  requests?.answered === 0 &&
+  ![READY, STARTED_WITH].some((sign) => hits.has(sign));
+
 function refusing(picture: Picture, log: LogReading): Explanation | undefined {
   for (const refused of log.requests?.refused ?? []) {
     if (refused.status >= 500 || KNOWN_ELSEWHERE.test(saidOf(refused))) continue;
     const kind = REFUSALS.find(({ is }) => is(refused));
     const same = kind?.atLeast === undefined ? refused.count : countOf(log, kind.is);
-    if (kind === undefined || same < (kind.atLeast ?? AGAIN_AND_AGAIN)) continue;
+    const least = isExcerpt(log) ? 1 : (kind?.atLeast ?? AGAIN_AND_AGAIN);
+    if (kind === undefined || same < least) continue;
     const { cause, advice, command = LOOK } = kind.say(refused, namesOf(picture, log));
     const { client, method, path, status } = refused;
+    const often = same === 1 ? "(" : `again and again (${same} times, `;
     return {
-      cause: `A client${client === "" ? "" : ` (${client})`} is refused again and again (${same} times, ${method} ${path}, ${status}): ${cause}.`,
+      cause: `A client${client === "" ? "" : ` (${client})`} is refused ${often}${method} ${path}, ${status}): ${cause}.`,
       evidence: refused.line,
       target: log.container,
       advice,

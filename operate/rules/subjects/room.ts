@@ -4,7 +4,8 @@ import { downToHundredth, shareHolding, shareWithin } from "../../../vllm/utiliz
 import type { Hit } from "../../sees/log/scanLog";
 import { STARTED_WITH_UTILIZATION, sign, startSign } from "../../sees/log/sign";
 import { numberOf, type Picture, ranWith, type Server, type Sighting } from "../picture";
-import type { Row } from "../rule";
+import type { Row, Words } from "../rule";
+import { hasFixedCache, SHARE_IS_IDLE } from "./fixedCache";
 
 /** vLLM `v1/worker/utils.py`, request_memory: free, total, utilization, requested. */
 const REFUSED = startSign(
@@ -67,6 +68,22 @@ type ShareRoom = NonNullable<ReturnType<typeof shareRoom>>;
 const utilizationOf = ({ log }: Sighting, { settings }: Server): number | undefined =>
   ranWith(log, STARTED_WITH_UTILIZATION, settings?.gpuMemoryUtilization);
 
+/** A cache of a fixed size that holds what was asked for; `otherwise` where the plan has no room. */
+function largerCache({ set }: Server, neededGiB: number, otherwise: string): Partial<Words> {
+  const bytes = Math.ceil(neededGiB) * BYTES_PER_GIB;
+  return {
+    edits: [set(["kvCacheMemoryBytes"], bytes)],
+    advice: `${SHARE_IS_IDLE} ${otherwise}`,
+    otherwise: { advice: otherwise, command: "serving plan" },
+  };
+}
+
+/** What a request of the whole window takes with a block beside it, in GiB; by the plan where it says. */
+function roomForOneGiB({ stack }: Picture, { container }: Server): number {
+  const kv = stack?.plan.kv[container];
+  return kv ? (kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB : SOME_ROOM_GIB;
+}
+
 /** Room for a server beside the others, and within its share for the KV cache. */
 export const room: readonly Row[] = [
   {
@@ -116,17 +133,22 @@ export const room: readonly Row[] = [
     id: "no-kv-room",
     when: NO_ROOM,
     say({ picture, hit, server }) {
+      if (hasFixedCache(hit.log, server))
+        return {
+          cause: "The KV cache has a fixed size, and that is too small for a single block.",
+          ...largerCache(
+            server,
+            roomForOneGiB(picture, server),
+            "Or take the setting out: vLLM then gives the cache what the share leaves.",
+          ),
+        };
       const available = hit.log.hits.get(AVAILABLE);
       const left = available === undefined ? 0 : numberOf(available, 0);
       const said = {
         cause: `Weights and engine take the server's whole share${available === undefined ? "" : ` (${left} GiB are left for the KV cache)`}: there is no room for a single block.`,
         evidence: available === undefined ? hit.line : `${available.line} | ${hit.line}`,
       };
-      const kv = picture.stack?.plan.kv[server.container];
-      const roomForOne = kv
-        ? (kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB
-        : SOME_ROOM_GIB;
-      const missing = Math.max(0, -left) + roomForOne;
+      const missing = Math.max(0, -left) + roomForOneGiB(picture, server);
       const now = utilizationOf(hit, server);
       const utilization = raised(picture, server, { now, missingGiB: missing });
       if (utilization !== undefined)
@@ -163,6 +185,16 @@ export const room: readonly Row[] = [
     say({ picture, hit, server }) {
       const [needed, available, estimated] = [numberOf(hit, 1), numberOf(hit, 2), numberOf(hit, 3)];
       const cause = `One request of ${numberOf(hit, 0)} tokens needs ${needed} GiB of KV cache, but only ${available} GiB are there.`;
+      const shorter = estimated > 0 ? ` ${estimated} tokens fit by vLLM's own estimate` : "";
+      if (hasFixedCache(hit.log, server))
+        return {
+          cause: `${cause.slice(0, -1)}, the fixed size of the cache.`,
+          ...largerCache(
+            server,
+            needed,
+            `Or shorten the window (\`maxModelLen\`):${shorter || " less fits"}.`,
+          ),
+        };
       if (estimated > 0)
         return {
           cause,

@@ -1,6 +1,6 @@
 import { duration } from "../../../units/duration";
 import type { LogReading } from "../../sees/log/scanLog";
-import { READY, STARTED_WITH, STARTED_WITH_BATCH, sign } from "../../sees/log/sign";
+import { COUNTS, READY, STARTED_WITH, STARTED_WITH_BATCH, sign } from "../../sees/log/sign";
 import { isHealthy, type Picture, ranWith, serverOf } from "../picture";
 import { type Explanation, ofSomeLog, type WeighingRule } from "../rule";
 import { endOf } from "./engineSaid";
@@ -14,7 +14,6 @@ const WAITS_FOR_WORKERS = sign([
   "Engine core did not respond",
 ]);
 const NO_BLOCK = sign("No available shared memory broadcast block");
-const FIGURES = sign("Avg generation throughput");
 const GAVE_UP = sign("TimeoutError", /\bTimeoutError\b/);
 /** A rank without an API of its own says next to nothing once it runs. */
 const HEADLESS = sign(["'headless': True", "headless multiproc executor"]);
@@ -122,7 +121,7 @@ function waitsAlone(picture: Picture, log: LogReading): Explanation | undefined 
   const isStart = [STARTED_WITH, WINDOW, SHARDS, HEADLESS].some((sign) => hits.has(sign));
   if (waits === undefined || waits.count < WAITED || isStart || log.pulse?.noTokens !== undefined)
     return undefined;
-  const figures = hits.get(FIGURES);
+  const figures = hits.get(COUNTS);
   if (figures !== undefined && figures.lineNumber > waits.firstLineNumber) return undefined;
   const { container } = serverOf(picture, log);
   return {
@@ -151,15 +150,23 @@ function isStarting(picture: Picture, log: LogReading): boolean {
   return !isHealthy(picture, log) && endOf(picture, log) === undefined;
 }
 
+/** GPUs try whether they reach each other's memory, or add up for the first time. */
+const OF_ALL_REDUCE =
+  /all.?reduce|is using nccl|Registering \d+ cuda graph addresses|P2P access|symm_?mem/i;
+const WITHOUT_ALL_REDUCE =
+  "It stands still where its GPUs first write into each other's memory: restart it with `--disable-custom-all-reduce` in `extraArgs`, then with NCCL_P2P_DISABLE=1 in `environment`. Of ranks on several machines look at the link and at the other rank's log.";
+const SEE_ITS_PROCESSES =
+  "See what its processes do: compilers (nvcc, cicc, ptxas) still work; if nothing but vLLM itself is there, restart it. If it stands still at the same place again: of several ranks look at the link and at the other rank's log; for a hybrid model try `prefixCaching: false`; else another release.";
+
 /** Nothing new was said for so long. */
 function saysNothing({ pulse }: LogReading, look: string): Explanation | undefined {
   const { start } = pulse ?? {};
   if (start === undefined || start.silentSeconds < SILENT) return undefined;
+  const isSplit = OF_ALL_REDUCE.test(`${start.newest} ${start.last}`);
   return {
     cause: `The start stands still: nothing new was said for ${duration(start.silentSeconds)}, since ${start.silentSince}, and a first start takes 10 to 15 minutes. It is stuck, and not compiling any more.`,
     evidence: start.last === start.newest ? start.newest : `${start.newest} | ${start.last}`,
-    advice:
-      "See what its processes do: compilers (nvcc, cicc, ptxas) still work; if nothing but vLLM itself is there, restart it. If it stands still at the same place again: of several ranks look at the link and at the other rank's log; for a hybrid model try `prefixCaching: false`; else another release.",
+    advice: isSplit ? WITHOUT_ALL_REDUCE : SEE_ITS_PROCESSES,
     command: look,
   };
 }

@@ -13,6 +13,7 @@ import {
   type Sighting,
 } from "../picture";
 import { explaining, isHarmless, type WeighingRule } from "../rule";
+import { answerSaid } from "./answerSaid";
 import { engineSaid } from "./engineSaid";
 import { stateLine } from "./killed";
 
@@ -23,6 +24,7 @@ const COLLECT =
 /** What is said where no rule explains the trouble. */
 export const unexplained: readonly WeighingRule[] = [
   engineSaid,
+  answerSaid,
   {
     id: "probe-failed",
     // The probes themselves say how to fix it.
@@ -61,7 +63,7 @@ export const unexplained: readonly WeighingRule[] = [
     id: "unknown",
     // A server that died or never came up, or a log that ends in an error.
     explain(picture, before) {
-      const isSaid = before.some(({ rule }) => rule.id === engineSaid.id);
+      const isSaid = before.some(({ rule }) => [engineSaid.id, answerSaid.id].includes(rule.id));
       if (isSaid || explaining(before).length > 0) return undefined;
       const dead = plannedStates(picture)
         .filter((each) => !wasStopped(picture, each))

@@ -66,6 +66,8 @@ export const LAST_WORDS: readonly LastWords[] = [
     pattern: /^((?:libgomp|OMP|OpenBLAS)\b.{0,200}Resource temporarily unavailable.*)/,
     said: all,
   },
+  // vLLM's own kernels.
+  { pattern: /^Failed: (Cuda error \S+:\d+ '.*')/, said: all },
   { pattern: /^Fatal glibc error: (.*\S)/, said: all },
   { pattern: /^Fatal Python error: (.*\S)/, said: all, goesOn: /^(\w+Error: .*\S)/ },
   // Signals.

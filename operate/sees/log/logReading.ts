@@ -20,6 +20,8 @@ export interface Raised extends RaisedText {
   /** The process that ended; "" where the log doesn't say. */
   readonly process: string;
   readonly by: "program" | "docker";
+  /** A line alone says it: no logger wrote that, and no traceback is above it. */
+  readonly isAlone?: true;
 }
 
 /** What a program ended of, in its own words. */

@@ -6,7 +6,7 @@ import type { Hit, LastWord, Raised } from "./logReading";
 import { PulseReader } from "./pulse";
 import { RequestReader } from "./requests";
 import { ANSWERED, ASKED_TO_STOP, RAISED, READY, type Sign, TOLD_TO_STOP, TROUBLE } from "./sign";
-import { inOneLine, raisedIn, Traceback } from "./traceback";
+import { inOneLine, Traceback } from "./traceback";
 
 /** A sign as it was seen; only what is shown in the end is made fit for that. */
 export type Match = Omit<Hit, "line" | "groups"> & { readonly match: RegExpExecArray };
@@ -49,7 +49,7 @@ const WORKER_FAILED = /Worker failed with error ['"](.+?)['"], please check/;
 const SURVIVES =
   /Exception in ASGI application|Exception ignored|never retrieved|Logging error|Exception in (?:callback|thread)/;
 /** What a client's library raises of a request, and whoever uses it answers with. */
-const OF_A_REQUEST = /^litellm\.(?:\w+\.)*\w*(?:Error|Exception|Timeout)\b/;
+const OF_A_REQUEST = /^(?:litellm|openai|anthropic)\.(?:\w+\.)*\w*(?:Error|Exception|Timeout)\b/;
 /** How vLLM's logger introduces what a process ends of. */
 const ENDS =
   /failed to start|fatal error|hit an exception|output_handler failed|initialization failed/i;
@@ -61,9 +61,6 @@ const OF_REQUESTS = /" \d{3}\b|\b(?:ERROR|WARNING) \d\d-\d\d /;
 const GOES_ON = /HTTP\/[\d.]+" 2\d\d|Avg generation throughput/;
 /** The engine answers, and so do its workers: all of them survived what they logged. */
 const ENGINE_GOES_ON = /Avg generation throughput|"POST \S+ HTTP\/[\d.]+" 200/;
-
-/** A logged line that is what was raised, without its traceback. */
-const ERROR_ITSELF = /^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b: \S/;
 
 /**
  * One start of a server, line by line: the signs in it, and what ended it, which is the first thing
@@ -180,7 +177,7 @@ export class OneStart {
 
   /** Whether the line belongs to a traceback of its process. */
   private follow(line: LogLine, raw: string, lineNumber: number): boolean {
-    const key = `${line.process}|${line.level}|${line.place}`;
+    const key = keyOf(line);
     const known = this.tracebacks.get(key);
     if (Traceback.begins(line.text)) {
       const intro = this.introductions.get(line.process);
@@ -232,13 +229,17 @@ export class OneStart {
 
   /** Last words that need no traceback, and what may introduce one. */
   private hear(line: LogLine, raw: string, lineNumber: number): void {
-    const { process, level, text } = line;
+    const { process, text } = line;
+    const before = this.introductions.get(process)?.text ?? "";
     if (this.introductions.size >= PROCESSES) this.introductions.clear();
     this.introductions.set(process, { text, lineNumber });
     if (this.isMore(line, lineNumber)) return;
     const { words, said } = lastWordsIn(text);
-    if (said === undefined && (level === "" || !ERROR_ITSELF.test(text))) return;
-    const heard = { said: said ?? raisedIn(text) };
+    if (words === undefined || said === undefined) {
+      if (words === undefined) this.hearRaised(line, before, { raw, lineNumber });
+      return;
+    }
+    const heard = { said };
     const told = (): Raised => ({
       said: inOneLine(heard.said),
       name: "",
@@ -246,17 +247,31 @@ export class OneStart {
       lineNumber,
       firstLineNumber: lineNumber,
       process,
-      by: words?.by ?? "program",
+      by: words.by ?? "program",
     });
-    const weight = words === undefined ? "logged" : "ends";
-    this.offer(POINTS.test(text) && words === undefined ? "points" : weight, {
-      lineNumber,
-      process,
-      isLogged: level !== "",
-      told,
-    });
-    if (words?.goesOn !== undefined)
+    this.offer("ends", { lineNumber, process, isLogged: line.level !== "", told });
+    if (words.goesOn !== undefined)
       this.pending = { goesOn: words.goesOn, process, heard, lineNumber };
+  }
+
+  /** What was raised, in a line without a traceback: a logger's, or all that somebody kept. */
+  private hearRaised(
+    line: LogLine,
+    before: string,
+    { raw, lineNumber }: { readonly raw: string; readonly lineNumber: number },
+  ): void {
+    const { process, level, text } = line;
+    if (NO_CAUSE.test(text) || OF_A_REQUEST.test(text)) return;
+    const found = Traceback.withoutFrames({ text, before }, raw, lineNumber);
+    if (found === undefined) return;
+    if (found.hasFields) this.tracebacks.set(keyOf(line), found);
+    if (found.hasFields) this.begunAt = lineNumber;
+    const told = (): Raised => {
+      const raised: Raised = { ...found.told(), process, by: "program" };
+      return level === "" ? { ...raised, isAlone: true } : raised;
+    };
+    const points = POINTS.test(text) || (level === "" && GONE.test(text));
+    this.offer(points ? "points" : "logged", { lineNumber, process, isLogged: level !== "", told });
   }
 
   /** Whether a line goes on with the last words of its process, which are awaited for some lines. */
@@ -282,13 +297,16 @@ export class OneStart {
   }
 }
 
+/** All lines of one message of a process have the same. */
+const keyOf = ({ process, level, place }: LogLine): string => `${process}|${level}|${place}`;
+
 /** The last words in a line, and what they say. */
 function lastWordsIn(text: string): { readonly words?: LastWords; readonly said?: string } {
   for (const words of LAST_WORDS) {
     const match = words.pattern.exec(text);
     if (match === null) continue;
     const said = words.said(match.map((group: string | undefined) => group ?? ""));
-    return said === undefined ? {} : { words, said };
+    return said === undefined ? { words } : { words, said };
   }
   return {};
 }

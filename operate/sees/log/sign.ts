@@ -72,6 +72,9 @@ export const READY = sign(["Application startup complete", "start gate: the head
 /** A request was answered: whatever wrote it serves, also where its start isn't in the log. */
 export const ANSWERED = sign(' - "', /INFO: {4,}\S{1,80} - "[A-Z]{3,7} \S+ HTTP\/[\d.]+" \d{3}\b/);
 
+/** vLLM counts what it makes every ten seconds, and nothing else does. */
+export const COUNTS = sign("Avg generation throughput");
+
 /** Everything that vLLM was started with, as it prints that. */
 export const STARTED_WITH = sign("non-default args: {", /non-default args: (\{.*\})/);
 

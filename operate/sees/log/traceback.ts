@@ -28,6 +28,8 @@ export interface RaisedText {
   readonly at?: string;
   /** The last argument of the server that its frames hand on, as a flag: `--uds`. */
   readonly argument?: string;
+  /** The class whose values were refused: `SchedulerConfig`. */
+  readonly validated?: string;
 }
 
 /** Characters of a message that are kept, and lines of it. */
@@ -56,6 +58,12 @@ const OTHERS =
   /^(?:\/\S+:\d+: \w*Warning|\[[WIEF]\d{4}|\[rank\d|start gate:|Loading \S+ checkpoint)/;
 
 const VALIDATION = /^(\d+) validation errors? for (\S+)/;
+/** The same without its class, and one of its fields alone. */
+const VALIDATION_ALONE = /^(?:pydantic_core\S*: )?\d+ validation errors? for \w+$/;
+const FIELD_ALONE = /^ *(?:(?:Value|Assertion) error, |Input should be )\S/;
+const FIELD_NAME = /^[a-z][\w.]*$/;
+/** What was raised, as the whole of a line. */
+const ALONE = /^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)\b: \S/;
 /** What pydantic says of one field, and what it adds to that. */
 const OF_A_FIELD = /^ {2}(\S.*?)(?: \[type=.*)?$/;
 
@@ -119,6 +127,33 @@ export class Traceback {
   }
 
   /**
+   * What was raised where no traceback shows it: a line that says it, behind one that may be the
+   * field's name.
+   */
+  static withoutFrames(
+    { text, before }: { readonly text: string; readonly before: string },
+    raw: string,
+    lineNumber: number,
+  ): Traceback | undefined {
+    const isField = FIELD_ALONE.test(text);
+    if (!isField && !ALONE.test(text) && !VALIDATION_ALONE.test(text)) return undefined;
+    const found = new Traceback(lineNumber, "", undefined);
+    const heading = isField ? "ValidationError: 1 validation error for it" : undefined;
+    const plain = VALIDATION_ALONE.test(text)
+      ? `ValidationError: ${text.replace(/^.*: /, "")}`
+      : text;
+    found.take(heading ?? plain, raw, lineNumber);
+    if (isField && FIELD_NAME.test(before)) found.take(before, raw, lineNumber);
+    if (isField) found.take(`  ${text.trim()}`, raw, lineNumber);
+    return found;
+  }
+
+  /** Whether its message goes on in the lines behind it, also where no traceback shows that. */
+  get hasFields(): boolean {
+    return VALIDATION.test(RAISED.exec(this.line)?.[2] ?? "");
+  }
+
+  /**
    * Takes a line of the same process: `raised` where it names what was raised, `other` where it
    * isn't part of the traceback, `next` where it is the next of the chain without a heading, `over`
    * where no more can come.
@@ -157,6 +192,8 @@ export class Traceback {
   private takePlace(path = "", line = ""): void {
     const file = shortened(path);
     [this.frame, this.code] = [`${file}:${line}`, ""];
+    // A checkout's own folder tells which one was loaded.
+    if (CHECKED_OUT.test(path) && this.files.size < FILES) this.files.add(path);
     if (this.files.size < FILES) this.files.add(file);
     this.packages = PACKAGES.exec(path)?.[0] ?? this.packages;
   }
@@ -172,7 +209,7 @@ export class Traceback {
   private isShownBy(text: string): boolean {
     return (
       this.message.length <= 2 &&
-      VALIDATION.test(RAISED.exec(this.line)?.[2] ?? "") &&
+      this.hasFields &&
       OF_A_FIELD.test(text) &&
       !this.raw.includes("[type=")
     );
@@ -207,6 +244,7 @@ export class Traceback {
     const first = this.root?.told().said ?? "";
     const at = this.raisedAt();
     const argument = this.argument && `--${this.argument.replaceAll("_", "-")}`;
+    const validated = VALIDATION.exec(RAISED.exec(this.line)?.[2] ?? "")?.[2];
     return {
       said: withName(name, said),
       name,
@@ -220,6 +258,7 @@ export class Traceback {
       ...(this.packages === "" ? {} : { packages: this.packages }),
       ...(at === "" ? {} : { at: redact(at) }),
       ...(argument === "" ? {} : { argument }),
+      ...(validated === undefined ? {} : { validated }),
     };
   }
 }
@@ -228,12 +267,6 @@ export class Traceback {
 function withName(name: string, message: string): string {
   if (message === "") return name;
   return PLAIN.has(name) ? message : `${name}: ${message}`;
-}
-
-/** A line that names what was raised, without what it adds to its message. */
-export function raisedIn(line: string): string {
-  const [, path = "", text = line] = RAISED.exec(line) ?? [];
-  return withName(path.slice(path.lastIndexOf(".") + 1), text);
 }
 
 /** A message in one line, without secrets. */
@@ -262,5 +295,10 @@ function validation(lines: readonly string[]): string {
 /** The folder that Python's packages are in. */
 const PACKAGES = /^.*\/(?:site|dist)-packages(?=\/)/;
 
-/** A file below the folder that Python's packages are in. */
-const shortened = (path = ""): string => path.replace(/^.*\/(?:site|dist)-packages\//, "");
+/** A file of vLLM's sources, wherever they were checked out. */
+const CHECKED_OUT =
+  /^\/(?!.*-packages\/).*\/(?=vllm\/(?:v1|config|engine|entrypoints|model_executor|platforms|distributed|transformers_utils|attention|worker|executor|lora|multimodal|compilation|reasoning|tool_parsers|renderers|tokenizers)\/)/;
+
+/** A file below the folder that Python's packages are in, or below that of vLLM's sources. */
+const shortened = (path = ""): string =>
+  path.replace(/^.*\/(?:site|dist)-packages\//, "").replace(CHECKED_OUT, "");

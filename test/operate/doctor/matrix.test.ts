@@ -17,6 +17,7 @@ import { probeNames } from "../../../operate/verify/run/catalog";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { cases, type MatrixCase } from "./cases";
 import { PLACE_CASES } from "./placeCases";
+import { REFUSAL_CASES } from "./refusalCases";
 import { SERVICE_CASES } from "./serviceCases";
 import { STACK_TEXT, stackOf } from "./stack";
 import { START_CASES } from "./startCases";
@@ -80,7 +81,9 @@ describe("each trouble in its own words", () => {
     const ofServers = [identity, between, parsers, templateRules, senselessRules].flat();
     const elsewhere = new Set([
       "prefix-cache-off",
-      ...[...ofServers, ...PLACE_CASES, ...START_CASES, ...SERVICE_CASES].map(({ id }) => id),
+      ...[...ofServers, ...PLACE_CASES, ...START_CASES, ...SERVICE_CASES, ...REFUSAL_CASES].map(
+        ({ id }) => id,
+      ),
       ...START_CASES.map(({ note = "" }) => note),
     ]);
     expect([...known].filter((id) => !tested.has(id) && !elsewhere.has(id))).toEqual([]);

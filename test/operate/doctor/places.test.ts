@@ -4,11 +4,12 @@ import { KERNELS } from "../../../operate/rules/subjects/kernels";
 import { engineData } from "../../../vllm/engineData";
 import { ofLines } from "./ofLines";
 import { PLACE_CASES } from "./placeCases";
+import { REFUSAL_CASES } from "./refusalCases";
 import { SERVICE_CASES } from "./serviceCases";
 import { START_CASES } from "./startCases";
 
 it.each(
-  [...PLACE_CASES, ...START_CASES, ...SERVICE_CASES].map(
+  [...PLACE_CASES, ...START_CASES, ...SERVICE_CASES, ...REFUSAL_CASES].map(
     (each) => [`${each.id || "nothing"}: ${each.name}`, each] as const,
   ),
 )("%s", async (_name, { id, note, lines, cause = "", change = "", not }) => {

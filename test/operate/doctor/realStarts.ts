@@ -72,7 +72,7 @@ export const REAL_STARTS: Readonly<Record<string, RealStart>> = {
   "kv-room-too-small": {
     id: "window-too-long",
     evidence: "estimated maximum model length is 1920",
-    edits: [[`${B}.maxModelLen`, 1920]],
+    edits: [[`${B}.kvCacheMemoryBytes`, 1073741824]],
   },
   "batch-below-sequences": {
     id: "batch-below-sequences",

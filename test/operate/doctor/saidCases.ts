@@ -43,7 +43,8 @@ export const SAID: readonly MatrixCase[] = [
   said("custom-code-package-missing", "causal_conv1d", "not found in your environment", {
     change: "pip install causal_conv1d",
   }),
-  said("heads-not-divisible", "(2)", "must be divisible by tensor parallel size (3)", {
+  known("not-divisible", "heads-not-divisible", "(2)", {
+    cause: "must be divisible by tensor parallel size (3)",
     change: "--tensor-parallel-size 3",
   }),
   said("no-sequences", "greater than or equal to 1", "ended: max_num_seqs: Input should be", {

@@ -16,6 +16,7 @@ const OTHERS = [
   "caught",
   "familyParser",
   "drafts",
+  "fixedCache",
   "seeTheLink",
   "notOurFile",
   "template",
