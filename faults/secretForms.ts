@@ -165,7 +165,7 @@ export const BY_VALUE: readonly SecretForm[] = [
   {
     words: ["passw"],
     pattern:
-      /(?<before>(?:\blogin[ \t]{1,99}\S{1,255}[ \t]{1,99}|^)passw(?:or)?d[ \t]{1,99}(?=\S{0,99}[\d!#$%^&*+=])|^[ \t]{1,99}passw(?:or)?d[ \t]{1,99}(?=\S{1,999}(?:\n|(?![\s\S]))))(?<value>[^\s"'=:][^\s"']{0,999})(?=\s|(?![\s\S]))/gm,
+      /(?<before>(?:\blogin[ \t]{1,99}\S{1,255}[ \t]{1,99}|^)passw(?:or)?d[ \t]{1,99}(?=\S{0,99}[\d!#$%^&*+=])|^[ \t]{1,99}passw(?:or)?d[ \t]{1,99}(?=\S{1,999}(?:\n|(?![\s\S]))))(?<value>[^\s"'=:][^\s"'\\]{0,999})(?=[\s"'\\]|(?![\s\S]))/gm,
   },
   {
     words: [":"],
@@ -244,9 +244,9 @@ export const BY_NAME: readonly SecretForm[] = [
   },
   // Tokens are most often pieces of text: here one of them has letters and digits as keys have.
   {
-    words: ["tokens=", "tokens =", "tokens:", 'tokens"', "tokens'"],
+    words: ["tokens=", "tokens =", "tokens:", 'tokens"', "tokens'", "tokens\\"],
     pattern:
-      /(?<before>(?<![\w.-])(?!(?:stop|start|end|special|added|bad|allowed|prompt|output|input|image|draft|eos|bos|pad|next|new|text|sampled)[_-])(?:[a-z]{1,20}[_-])?tokens["']?\s?[=:]\s?\[)(?=(?:[^[\]\n<>|\u0120\u2581]{0,999}?[\s"',\\])?(?=[\w.~+/=-]{0,64}\d)(?=[\w.~+/=-]{0,64}[a-z])[\w.~+/=-]{6,}(?:[\s"',\]\\]|(?![\s\S])))(?<value>[^\]\n]+)/gi,
+      /(?<before>(?<![\w.-])(?!(?:stop|start|end|special|added|bad|allowed|prompt|output|input|image|draft|eos|bos|pad|next|new|text|sampled)[_-])(?:[a-z]{1,20}[_-])?tokens\\{0,9}["']?\s?[=:]\s?\[)(?=(?:[^[\]\n<>|\u0120\u2581]{0,999}?[\s"',\\])?(?=[\w.~+/=-]{0,64}\d)(?=[\w.~+/=-]{0,64}[a-z])[\w.~+/=-]{6,}(?:[\s"',\]\\]|(?![\s\S])))(?<value>[^\]\n]+)/gi,
   },
   {
     words: NAME_WORDS,

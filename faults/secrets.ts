@@ -18,12 +18,36 @@ export const REDACTED = "<redacted>";
  * The text without what its own form tells to be a secret: for what we say, which may quote
  * anything.
  */
-export const withoutKeys = (text: string): string => replaced(text, BY_VALUE);
+export const withoutKeys = (text: string): string =>
+  asLines(text, (lines) => replaced(lines, BY_VALUE));
 
 /**
  * The text without secrets, by their form and by their names: for what others say, such as a log.
  */
-export const redactSecrets = (text: string): string => replaced(replaced(text, BY_VALUE), BY_NAME);
+export const redactSecrets = (text: string): string =>
+  asLines(text, (lines) => replaced(replaced(lines, BY_VALUE), BY_NAME));
+
+/** How JSON writes blanks inside of a text, and what stands for each while that is searched. */
+const ESCAPES = [
+  // JSON inside of JSON.
+  ["\\\\n", "\v\v\n"],
+  ["\\n", "\v\n"],
+  ["\\r", "\f\n"],
+  ["\\t", "\v\t"],
+] as const;
+
+/** Searches a text that may be inside of JSON, where a line's end is a letter behind a backslash. */
+function asLines(text: string, search: (lines: string) => string): string {
+  if (!/\\[nrt]/.test(text) || /[\v\f]/.test(text)) return search(text);
+  const lines = ESCAPES.reduce((rest, [written, blank]) => rest.replaceAll(written, blank), text);
+  const shown = ESCAPES.reduce(
+    (rest, [written, blank]) => rest.replaceAll(blank, written),
+    search(lines),
+  );
+  // A secret may have ended inside of what stood for its line's end.
+  const whole = shown.replace(/[\v\f]/g, "");
+  return text.includes("\n") ? whole : whole.replaceAll("\n", "\\n");
+}
 
 /** What was found of texts: servers have the same script and words, and every rule asks again. */
 const judged = { short: keptAnswers<boolean>(4000), long: keptAnswers<boolean>(20) };

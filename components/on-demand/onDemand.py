@@ -156,16 +156,26 @@ def patterns(group: str) -> dict:
     return {name: re.compile(each) for name, each in FORMS[group].items()}
 
 
+# How JSON writes blanks inside of a text, and what stands for each while that is searched.
+ESCAPES = (("\\\\n", "\v\v\n"), ("\\n", "\v\n"), ("\\r", "\f\n"), ("\\t", "\v\t"))
+
+
 def without_secrets(text: str, secrets: list | tuple = ()) -> str:
     """The text without these secrets, and without all that looks like one by the table."""
     text = COLOURS.sub("", text)
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, HIDDEN) if len(secret) > 3 else text
+    escapes = () if re.search("[\v\f]", text) else ESCAPES
+    for written, blank in escapes:
+        text = text.replace(written, blank)
     lower = text.lower()
     for words, pattern in FORMS["forms"]:
         if any(word in lower for word in words):
             text = re.sub(pattern, without_secret, text)
-    return text
+    for written, blank in escapes:
+        text = text.replace(blank, written)
+    # A secret may have ended inside of what stood for its line's end.
+    return re.sub("[\v\f]", "", text) if escapes else text
 
 
 def without_secret(match: re.Match) -> str:

@@ -27,7 +27,7 @@ export async function readServed(api: Api): Promise<Served> {
   const names = models.flatMap(({ id }) => (typeof id === "string" && id !== "" ? [id] : []));
   if (status !== 200 || names.length === 0)
     throw new Failed(
-      `${api.baseUrl}/v1/models answered ${status} and names no model: ${quote(redactSecrets(text.replaceAll("\\n", "\n"))) || "it is empty"}.`,
+      `${api.baseUrl}/v1/models answered ${status} and names no model: ${quote(redactSecrets(text)) || "it is empty"}.`,
     );
   const [first = {}] = models;
   const { root, max_model_len: length } = first;

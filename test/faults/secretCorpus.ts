@@ -180,6 +180,7 @@ export const BAD: readonly (readonly [text: string, secret: string])[] = [
   ["tokens: ['hunter2']", "hunter2"],
   ["'tokens': ['hunter2']", "hunter2"],
   ['"tokens": ["hunter2"]', "hunter2"],
+  [String.raw`{\"tokens\": [\"hunter2\"]}`, "hunter2"],
   ["auth_tokens=['hunter two']", "hunter two"],
   // Addresses.
   ["http://u:hunt@r2@proxy:3128/", "r2"],

@@ -47,6 +47,22 @@ describe("a secret", () => {
     expect(of(['{"api\\u005fkey": "hunter2"}'])).toEqual(["0"]);
   });
 
+  it.each(BAD)("is taken out of JSON, whose lines end in an escape: %s", (text, secret) => {
+    const inside = JSON.stringify({ detail: `a\n${text}\r\nb` });
+    for (const each of [inside, JSON.stringify(inside)]) {
+      const shown = redactSecrets(each);
+      expect(shown).not.toContain(secret);
+      expect(shown).toContain("<redacted>");
+      expect(shown).toMatch(/b\\*"\}"?$|<redacted>/);
+      expect(shown).not.toMatch(/[\n\v\f]/);
+    }
+  });
+
+  it("leaves escapes where nothing is secret", () => {
+    const text = String.raw`{"a":"one\ntwo\tthree","path":"C:\\new\\temp"}`;
+    expect(redactSecrets(text)).toBe(text);
+  });
+
   it("is found wherever it is in a text", () => {
     const around = fc.stringMatching(/^[ a-z.,:;(){}"'=&?\n-]{0,40}$/);
     fc.assert(
