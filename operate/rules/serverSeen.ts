@@ -80,6 +80,8 @@ export interface Running {
   readonly vllmMetrics?: boolean;
   readonly models?: readonly ServedModel[];
   readonly version?: string;
+  /** Who answered for a page, each time that it was asked: several behind a balancer. */
+  readonly answeredAs?: Readonly<Record<string, readonly string[]>>;
   /** Whether it keeps prefixes, by its metrics. */
   readonly prefixCaching?: boolean;
   /** What its container was started with, where it is ours. */
@@ -178,6 +180,25 @@ export const servedModel = ({
     owner: textOr(owner) || undefined,
   }),
 });
+
+/** Who a page says that it is of, in words; `undefined` where it says nothing of that. */
+export function whoAnswers({ models, version }: Running): string | undefined {
+  if (version !== undefined) return `vLLM ${version}`;
+  if (models === undefined || models.length === 0) return undefined;
+  const kindOf = ({ root = "", window = 0 }: ServedModel) => `${root} ${window}`;
+  const told = [...new Set(models.map(kindOf))].map((kind) => {
+    const group = models.filter((each) => kindOf(each) === kind);
+    const [{ root = "", window } = {}] = group;
+    const ids = group.map(({ id }) => id).sort();
+    const of = root === "" || ids.includes(root) ? "" : `, that is ${root},`;
+    return `\`${ids.join("`, `")}\`${of}${window === undefined ? "" : ` with a window of ${window}`}`;
+  });
+  return told.sort().join(" and ");
+}
+
+/** Those who answer in turns where one server is asked; none where it is one. */
+export const severalAt = ({ answeredAs = {} }: Running): readonly string[] =>
+  Object.values(answeredAs).find((each) => each.length > 1) ?? [];
 
 /** `owner/name`; a path has more slashes, or begins with one, a dot or a tilde. */
 const HUB_ID = /^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*$/;

@@ -79,6 +79,11 @@ export class Api {
     return ask(`${this.baseUrl}${path}`, { headers: this.headers, timeoutSeconds });
   }
 
+  /** Asks for a page once more, also where its first answer is kept. */
+  again(path: string): Promise<HttpAnswer> {
+    return this.get(path);
+  }
+
   /** Sends a body and returns any answer, refusals too. */
   post(path: string, body: JsonObject): Promise<HttpAnswer> {
     const { headers, timeoutSeconds } = this;

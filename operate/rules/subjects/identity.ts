@@ -9,6 +9,7 @@ import {
   isVllm,
   otherModel,
   type ServerSeen,
+  severalAt,
 } from "../serverSeen";
 import { APPLY_STACK_FILE, alreadyDeclared, optionOtherwise, serverSetting } from "./asPlanned";
 
@@ -50,6 +51,22 @@ const hung = (seen: ServerSeen) => ({
 });
 
 export const identity: readonly OfServer[] = [
+  /** Several servers behind one address, which differ: each request may meet another one. */
+  {
+    id: "several-servers",
+    find(seen) {
+      const { running, failed, declared } = seen;
+      const several = severalAt(running);
+      if (several.length === 0) return undefined;
+      return {
+        cause: `Servers that differ answer in turns at ${running.url ?? declared.name}: ${several.map((each) => quote(each)).join("; then ")}.`,
+        advice:
+          "A balancer (a proxy's list of upstreams, replicas of one service) stands before them, so each request may meet another one. Let it ask servers of one model, release and window alone, or give each its own address. Ask one of them itself with --base-url.",
+        command: `for i in 1 2 3 4; do curl -s ${running.url ?? ""}/v1/models; curl -s ${running.url ?? ""}/version; done`,
+        probes: failed,
+      };
+    },
+  },
   /** Another model behind the same names: whatever fails may be its own way. */
   {
     id: "other-model",

@@ -11,8 +11,9 @@ const MEASURED_SHORTFALL = 0.02;
 /** The same for any other plan; below that, something else must have taken the memory. */
 export const LARGEST_SHORTFALL = 0.1;
 
-const roomFix = ({ setting }: ServerTarget) =>
-  `Raise ${setting("gpuMemoryUtilization")} or lower ${setting("maxModelLen")}.`;
+/** A cache of a fixed size doesn't grow with the share. */
+const roomFix = ({ setting, server: { container } }: ServerTarget) =>
+  `Raise ${setting(container.command.includes("--kv-cache-memory-bytes") ? "kvCacheMemoryBytes" : "gpuMemoryUtilization")} or lower ${setting("maxModelLen")}.`;
 
 /**
  * The KV cache that the engine really got decides how much is admitted; `--max-model-len` does not.

@@ -1,11 +1,11 @@
 import { gte, valid } from "@renovatebot/pep440";
 import { lowestAllowed } from "../../../components/releases";
 import { believedVllm } from "../../../components/supply";
-import { objectOr, objectsIn, textOr } from "../../../faults/json";
+import { type JsonObject, jsonIn, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { thousands } from "../../../units/thousands";
-import { otherModel, servedModel } from "../../rules/serverSeen";
+import { otherModel, servedModel, whoAnswers } from "../../rules/serverSeen";
 import { quote, quotedList, sentence } from "../../sees/answer";
-import { answeredText, refusalText } from "../../sees/api";
+import { type Api, answeredText, refusalText } from "../../sees/api";
 import { GATE_SAYS } from "../../sees/gateLines";
 import { fail, pass } from "../probe";
 import { CHAT } from "../surfaces/chat";
@@ -39,6 +39,32 @@ async function gateSays({ host, name, alone }: ServerTarget): Promise<string | u
   if (alone) return undefined;
   const lines = (await host.memoryLines(name)).text.split("\n");
   return lines.flatMap((line) => GATE_SAYS.exec(line)?.[1] ?? []).at(-1);
+}
+
+const BALANCED =
+  "A balancer stands before servers that differ. Ask one of them itself with --base-url.";
+
+/**
+ * What a page says that says something else each time that it is asked. Two are asked at once, since
+ * a connection that is kept leads to one server.
+ */
+async function otherAnswer(api: Api): Promise<string | undefined> {
+  const pages = [
+    [
+      "/v1/models",
+      ({ data }: JsonObject) => whoAnswers({ models: objectsIn(data).map(servedModel) }),
+    ],
+    ["/version", ({ version }: JsonObject) => whoAnswers({ version: textOr(version) })],
+  ] as const;
+  for (const [path, read] of pages) {
+    const answers = await Promise.all([api.again(path), api.again(path)]);
+    const told = answers.flatMap(({ status, text }) =>
+      status === 200 ? (read(objectOr(jsonIn(text))) ?? []) : [],
+    );
+    const [one, two = one] = told;
+    if (one !== two) return `${path} says first ${quote(one ?? "")}, then ${quote(two ?? "")}`;
+  }
+  return undefined;
 }
 
 /** What a server is: alive, of its version, with its names. */
@@ -99,6 +125,8 @@ export const serverProbes: ProbesOf<"inference-server"> = [
     run: async ({ api, server, aliases, setting }) => {
       const { servedModelName, model } = server;
       const entries = await servedModels(api);
+      const other = await otherAnswer(api);
+      if (other !== undefined) return fail(other, BALANCED);
       const ids = entries.map((each) => textOr(each.id));
       const [first = ""] = ids;
       const restart = "The running server was started with other names: `serving up`.";

@@ -10,6 +10,7 @@ import {
   type MiscountedPart,
   type Running,
   servedModel,
+  whoAnswers,
 } from "../../rules/serverSeen";
 import { BadAnswer, Misfit } from "../../sees/answer";
 import { Api, refusalText, type ServerEvent } from "../../sees/api";
@@ -51,10 +52,23 @@ export class WatchedApi extends Api {
   override async get(path: string): Promise<HttpAnswer> {
     // What is served doesn't change while it runs, and every question needs a name of it.
     if (path === SERVED && this.served !== undefined) return this.served;
-    const answer = await this.watched(path, {}, this.inner.get(path));
+    const answer = await this.again(path);
     if (answer.status !== 200) return answer;
     this.running = { ...this.running, ...toldBy(path, answer.text) };
     if (path === SERVED && isVllm(this.running)) this.served = answer;
+    return answer;
+  }
+
+  /** What a page says of who answers is kept each time: behind a balancer that may be another server. */
+  override async again(path: string): Promise<HttpAnswer> {
+    const answer = await this.watched(path, {}, this.inner.get(path));
+    const who = answer.status === 200 ? whoAnswers(toldBy(path, answer.text)) : undefined;
+    const known = this.running.answeredAs?.[path] ?? [];
+    if (who !== undefined && !known.includes(who))
+      this.running = {
+        ...this.running,
+        answeredAs: { ...this.running.answeredAs, [path]: [...known, who] },
+      };
     return answer;
   }
 

@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { type Meddles, startFront } from "../../stand-in/front";
 import { listening } from "../../stand-in/listening";
-import { found, planned, startPlanned } from "./environment";
+import { failed, found, planned, startPlanned } from "./environment";
 
 const HTML = { "content-type": "text/html", server: "nginx/1.24.0" };
 const JSON_TYPE = { "content-type": "application/json" };
@@ -259,5 +259,36 @@ describe("another program at the address", () => {
         `What listens at ${server.url} takes connections and answers nothing, not even /health.`,
       ],
     ]);
+  });
+});
+
+describe("a balancer over servers that differ", () => {
+  const [OWN, OTHER] = [131_072, 32_768];
+
+  it.each<[string, (text: string) => string, string]>([
+    [
+      "in their window",
+      (text) => text.replaceAll(`"max_model_len":${OWN}`, `"max_model_len":${OTHER}`),
+      `with a window of ${OTHER}`,
+    ],
+    ["in their model", (text) => text.replaceAll(/"id":"[^"]+"/g, '"id":"other"'), "`other`"],
+    [
+      "in their release",
+      (text) => text.replace(/"version":"[^"]+"/, '"version":"0.26.0"'),
+      "vLLM 0.26.0",
+    ],
+  ])("%s is named, and nothing else", async (_, change, said) => {
+    let asked = 0;
+    const { causes, probes } = await seenThrough(
+      ({ text }, response) =>
+        asked++ % 2 === 1 && /^\{"(?:object|version|data)"/.test(text)
+          ? response.writeHead(200, JSON_TYPE).end(change(text))
+          : undefined,
+      ["health", "models", "max-model-len"],
+    );
+    expect(causes.map(({ id }) => id)).toEqual(["several-servers"]);
+    expect(causes[0]?.cause).toContain("answer in turns at http://127.0.0.1:");
+    expect(causes[0]?.cause).toContain(said);
+    expect(failed(probes)).toContain("models");
   });
 });
