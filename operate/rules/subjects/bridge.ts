@@ -264,13 +264,15 @@ export const bridgeRules: readonly (WeighingRule | Row | OfServer)[] = [
   },
   {
     id: "bridge-wrong-key",
-    when: sign(["No connected db", "No api key passed in"]),
+    when: sign(["No connected db", "No api key passed in", "Invalid proxy server token passed"]),
     say({ picture, hit }) {
       const variable = textSetting(picture, "bridge", "keyVariable");
       return {
         cause: hit.line.includes("No connected db")
           ? "A client sent another key than the bridge's, so the bridge looks for it in a database, and has none."
-          : "A client sent no key to the bridge.",
+          : hit.line.includes("Invalid proxy server token")
+            ? "A client sent another key than the bridge's."
+            : "A client sent no key to the bridge.",
         advice:
           variable === undefined
             ? "No setting to change: start the client with its launcher, which sends the placeholder that the bridge knows."

@@ -13,7 +13,14 @@ import {
   serverOf,
   stateOf,
 } from "../picture";
-import { APPLY, type Explanation, explaining, type Held, type WeighingRule } from "../rule";
+import {
+  APPLY,
+  type Explanation,
+  explaining,
+  type Held,
+  isHarmless,
+  type WeighingRule,
+} from "../rule";
 import {
   argumentsIn,
   argumentsOf,
@@ -52,7 +59,11 @@ export const engineSaid: WeighingRule = {
   explain(picture, before) {
     const log = picture.logs.find((each) => endOf(picture, each) !== undefined);
     const raised = log && endOf(picture, log);
-    const isExplained = explaining(before).some((each) => explainsTheEnd(picture, each));
+    // What one line says alone may be anybody's, and is explained by whatever else holds.
+    const isExplained =
+      raised?.isAlone === true
+        ? before.some((each) => each.rule.is !== "version" && !isHarmless(each))
+        : explaining(before).some((each) => explainsTheEnd(picture, each));
     return raised && !isExplained ? explained(picture, log, raised) : undefined;
   },
 };
@@ -107,7 +118,8 @@ function explained(picture: Picture, log: LogReading, raised: LastWord): Explana
   const warned = /NCCL/.test(said) ? log.hits.get(NCCL_WARNS)?.groups[0] : undefined;
   const given = startedWith(log, words);
   const isPointed = given !== "" || inFile.length > 0;
-  const named = isPointed || raised.by === "docker" ? "" : optionText(raised, words, server);
+  const named =
+    isPointed || raised.by === "docker" ? "" : optionText({ raised, words, server, log });
   const advice = [
     warned === undefined ? "" : `NCCL itself said: ${cut(warned, SHOWN_MORE)}.`,
     missing ?? (advised.length === 0 ? "" : `It says: ${cut(advised.join(" "), SHOWN)}`),
@@ -204,27 +216,28 @@ function startedWith(log: LogReading, words: WordsOfError): string {
 const OF_OPTIONS =
   /^vllm\/(?:config|engine\/arg_utils|entrypoints\/(?:cli|openai\/cli_args|utils))/;
 
-/** The options that a refused value is given by, where the log doesn't say what was given. */
-function optionText(
-  { validated, at = "", files = [] }: LastWord,
-  words: WordsOfError,
-  { key }: Server,
-) {
+/** The options that a refused value is given by, where the words don't give what the log has. */
+function optionText({ raised, words, server, log }: Refused): string {
+  const { validated, at = "", files = [] } = raised;
+  const places = [at, ...files.slice(-LAST_FRAMES)];
   const isOfOptions =
-    validated?.endsWith("Config") === true ||
-    [at, ...files.slice(-LAST_FRAMES)].some((each) => OF_OPTIONS.test(each));
-  const [option, ...others] = isOfOptions ? optionsNamed(words, validated) : [];
+    validated?.endsWith("Config") === true || places.some((each) => OF_OPTIONS.test(each));
+  const started = argumentsOf(log);
+  const [option, ...others] = isOfOptions ? optionsNamed(words, { validated, given: started }) : [];
   if (option === undefined) return "";
-  const setting = FLAGS_WITH_SETTING[option];
-  const inFile =
-    setting === undefined
-      ? `\`extraArgs\` of inferenceServers.${key}`
-      : `\`${setting}\` of inferenceServers.${key}`;
-  const more =
-    others.length === 0
-      ? ""
-      : ` It depends on ${others.map((each) => `\`${each}\``).join(" and ")}, too.`;
-  return `That is the option \`${option}\`, in the stack file ${inFile}.${more}`;
+  const setting = FLAGS_WITH_SETTING[option] ?? "extraArgs";
+  const given = started.find(({ names }) => names.includes(option))?.shown;
+  const shown =
+    given === undefined ? `That is the option \`${option}\`` : `It was started with ${given}`;
+  const more = others.map((each) => `\`${each}\``).join(" and ");
+  return `${shown}, in the stack file \`${setting}\` of inferenceServers.${server.key}.${more === "" ? "" : ` It depends on ${more}, too.`}`;
+}
+
+interface Refused {
+  readonly raised: LastWord;
+  readonly words: WordsOfError;
+  readonly server: Server;
+  readonly log: LogReading;
 }
 
 /** A file outside of the folder that packages are in. */

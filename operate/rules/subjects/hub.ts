@@ -34,7 +34,7 @@ const OUT_OF_SERVICE = startSign("HTTP Error 5", /HTTP Error (5\d\d) thrown whil
 /** Why a proxy between the server and the hub doesn't let it through. */
 const PROXY = startSign(
   ["407", "SOCKS", "socks", "proxy", "Proxy"],
-  /ProxyError\W{1,4}((?!407)[45]\d\d\b[ \w]{0,40})|\b(407) ?(?:Proxy Authentication|Client Error|')|(Using SOCKS proxy|SOCKS support|'?socksio'?)|((?:Unknown scheme for|[Ii]nvalid|Malformed) [Pp]roxy(?: URL)?|InvalidProxyURL|Unable to determine SOCKS version|Unknown proxy scheme)/,
+  /ProxyError\W{1,4}((?!407)[45]\d\d\b[ \w]{0,40})|\b(407) ?(?:Proxy Authentication|Client Error|')|(Using SOCKS proxy|SOCKS support|'?socksio'?)|((?:Unknown scheme for|[Ii]nvalid(?! proxy server)|Malformed) [Pp]roxy(?: URL)?|InvalidProxyURL|Unable to determine SOCKS version|Unknown proxy scheme)/,
 );
 /** Addresses of the hub, or paths that it alone has. */
 const HUB = "(?:huggingface\\.co|\\bhf\\.co|\\/api\\/(?:models|whoami)|\\/resolve\\/)";

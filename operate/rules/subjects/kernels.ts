@@ -57,7 +57,7 @@ const COMPILER_SAYS = startSign(
 const OTHER_KIND =
   /(?:Import|ModuleNotFound|FileNotFound|Permission|OS|IO|Memory|OutOfMemory|Connection|Timeout|ProxyError|HTTP|SSL|JSONDecode|UnicodeDecode|Validation)\w*Error$|KeyboardInterrupt|SystemExit/;
 const OTHER_WORDS =
-  /out of memory|cannot open shared object|undefined symbol|No space left|Permission denied|No module named|[Ff]ailed to find C compiler|[Cc]ould not find nvcc|CUDA_HOME|NCCL|Connection|Engine core|ALLOC_FAILED|NOT_INITIALIZED/;
+  /out of memory|cannot open shared object|undefined symbol|No space left|Permission denied|No module named|[Ff]ailed to find C compiler|[Cc]ould not find nvcc|CUDA_HOME|NCCL|Connection|Engine core|ALLOC_FAILED|NOT_INITIALIZED|version .{0,40}does not match/;
 /** What code raises that only looks at its arguments: it counts where the package itself does. */
 const OF_ARGUMENTS = /(?:Value|NotImplemented|Key|Type|Attribute|Index|Assertion)Error$/;
 

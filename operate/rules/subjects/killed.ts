@@ -39,8 +39,8 @@ const KILLED_IN = sign(
 const EARLYOOM = sign("sending SIG", /sending SIG(?:TERM|KILL) to process (\d+) [^"]*"([^"]*)"/);
 
 const EXITED_137 = sign(
-  ["137", "SIGKILL", "signal 9", "-9"],
-  /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|\bstatus=9\/KILL|signal 9 \(SIGKILL\)|exit ?code[=:] ?-9|core proc\(s\): \{[^}]*: -9\b/i,
+  ["137", "SIGKILL", "signal 9", "-9", "Killed"],
+  /^(?:\S{1,80}: line \d+: +\d+ )?Killed(?: {2,}.*)?$|\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|\bstatus=9\/KILL|signal 9 \(SIGKILL\)|exit ?code[=:] ?-9|core proc\(s\): \{[^}]*: -9\b/i,
 );
 /** What vLLM says of an engine that went away; one that fails by itself says why first. */
 const ENGINE_GONE = startSign("engine core exited unexpectedly");

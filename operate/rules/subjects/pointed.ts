@@ -179,7 +179,13 @@ const placeOf = ({ names, value }: Given, { text, option }: WordsOfError): numbe
   );
 
 /** Options of vLLM that the words name, whether or not the server was given one of them. */
-export function optionsNamed({ text }: WordsOfError, validated = ""): readonly string[] {
+export function optionsNamed(
+  { text }: WordsOfError,
+  {
+    validated = "",
+    given,
+  }: { readonly validated?: string | undefined; readonly given: readonly Given[] },
+): readonly string[] {
   const { long } = optionTable(newestEngineData());
   const found = [...long.keys()].flatMap((name) => {
     const at = PARTS.test(name) ? text.search(mentionOf(name)) : -1;
@@ -190,7 +196,13 @@ export function optionsNamed({ text }: WordsOfError, validated = ""): readonly s
     (other: Mention) =>
       other.at <= at && end <= other.end && other.end - other.at > end - at;
   const own = found.filter((each) => !found.some(inner(each))).sort((x, y) => x.at - y.at);
-  const names = own.map(({ name }) => name);
+  const field = validated === "" ? undefined : FIELD.exec(text)?.[1]?.replaceAll("_", "-");
+  // A class may call an option by less than its whole name.
+  const ending = [...long.keys()].filter((name) => field && name.endsWith(`-${field}`));
+  const wasGiven = (name: string) => given.some(({ names }) => names.includes(`--${name}`));
+  const meant = ending.length > 1 ? ending.filter(wasGiven) : ending;
+  const named = own.map(({ name }) => name);
+  const names = named.length > 0 ? named : meant;
   // A field of a value in JSON is none of the options.
   const whole = validated.replace(/(?<=[a-z0-9])(?=[A-Z])/g, "-").toLowerCase();
   return [...(long.has(whole) ? [whole] : []), ...names].map((name) => `--${name}`).slice(0, MOST);
@@ -201,6 +213,8 @@ interface Mention {
   readonly end: number;
 }
 
+/** The field in front of what is said of it. */
+const FIELD = /^([a-z]\w*): /;
 /** One word names nothing by itself. */
 const PARTS = /-/;
 /** So many words in a row are a name also without dashes. */

@@ -45,8 +45,8 @@ const BEGINS = /^(?:\s+[+|] )*(?:Exception Group )?Traceback \(most recent call 
 const CHAINED =
   /^(?:During handling of the above exception|The above exception was the direct cause)/;
 const FRAME = /^ {2}File "([^"]+)", line (\d+)/;
-/** A frame of Python itself, whatever called it. */
-const OF_PYTHON = /^<|^\/\S*\/lib\/python[\d.]+\//;
+/** A frame of Python itself, whatever called it, or one that hands on to compiled code. */
+const OF_PYTHON = /^<|^\/\S*\/lib\/python[\d.]+\/|^torch\/_ops\.py:/;
 /** An argument of the server, in the code of a frame. */
 const ARGUMENT = /\bargs\.([a-z]\w*)\b(?!\()/;
 /** The class of what was raised, with its module, and what it says. */

@@ -413,12 +413,12 @@ const PLACES: readonly PlaceCase[] = [
     id: "engine-said",
     lines: [
       ARGS,
-      "spark:12:34 [0] init.cc:1 NCCL WARN Duplicate GPU detected : rank 0 and rank 1 both on CUDA device f01000",
+      "spark:12:34 [0] init.cc:1 NCCL WARN Cuda failure 999 'unknown error' in NVLS",
       ...failed("RuntimeError: NCCL error: invalid usage (run with NCCL_DEBUG=WARN for details)", [
         "vllm/distributed/device_communicators/pynccl_wrapper.py",
       ]),
     ],
-    change: "NCCL itself said: Duplicate GPU detected",
+    change: "NCCL itself said: Cuda failure 999 'unknown error' in NVLS",
   },
   {
     name: "NCCL's interface",

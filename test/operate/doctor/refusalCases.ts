@@ -359,6 +359,140 @@ const ANSWERS: readonly PlaceCase[] = [
   },
 ];
 
+const DAEMON = "docker: Error response from daemon: ";
+const INIT = `${DAEMON}failed to create task for container: OCI runtime create failed: runc create failed: unable to start container process: `;
+
+/** Machines, containers and packages, each in one line of somebody's log. */
+const LINES: readonly (readonly [id: string, line: string, cause: string])[] = [
+  [
+    "gpu-xid",
+    "[1.4] NVRM: Xid (PCI:000f:01:00): 79, pid=12, GPU has fallen off the bus.",
+    "(Xid 79)",
+  ],
+  ["gpu-xid", "[1.4] NVRM: Xid (PCI:000f:01:00): 119, pid=12, Timeout of GSP", "(Xid 119)"],
+  [
+    "gpu-xid",
+    "[1.4] NVRM: Xid (PCI:000f:01:00): 31, pid=12, MMU Fault",
+    "stopped a program (Xid 31)",
+  ],
+  [
+    "driver-not-loaded",
+    "[1.4] NVRM: GPU 000f:01:00.0: RmInitAdapter failed! (0x62:0x40)",
+    "can't begin with the GPU",
+  ],
+  [
+    "driver-not-loaded",
+    "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
+    "The driver isn't loaded",
+  ],
+  ["gpu-gone-inside", "Failed to initialize NVML: Unknown Error", "has lost its GPU"],
+  [
+    "nccl-versions",
+    "a:1:1 [0] init.cc:18 NCCL WARN Mismatched NCCL versions: 22809 vs 22707",
+    "(22809 and 22707)",
+  ],
+  [
+    "mount-of-another-kind",
+    `${INIT}error mounting "/home/op/t.jinja" to rootfs at "/t.jinja": create mountpoint: not a directory`,
+    "has /home/op/t.jinja as another kind",
+  ],
+  [
+    "container-too-small",
+    `${INIT}container init was OOM-killed (memory limit too low?)`,
+    "own limit",
+  ],
+  [
+    "docker-rules-gone",
+    `${DAEMON}driver failed programming external connectivity: Unable to enable DNAT rule: (iptables failed)`,
+    "rules of the firewall are gone",
+  ],
+  [
+    "control-group-full",
+    `${INIT}unable to apply cgroup configuration: write /sys/fs/cgroup: no space left on device`,
+    "no full disk",
+  ],
+  ["compose-refused", "dependency failed to start: container vllm is unhealthy", "since vllm,"],
+  [
+    "compose-refused",
+    "yaml: line 12: did not find expected key",
+    "refuses its file: yaml: line 12",
+  ],
+  ["unit-failed", "vllm.service: Main process exited, code=exited, status=203/EXEC", "203/EXEC"],
+  ["unit-failed", "vllm.service: Start operation timed out. Terminating.", "took too long"],
+  ["package-unresolved", "ERROR: No matching distribution found for vllm==0.99", "vllm==0.99"],
+  ["page-between", "<html><head><title>502 Bad Gateway</title></head>", "(502 Bad Gateway)"],
+  [
+    "bridge-wrong-key",
+    "Authentication Error, Invalid proxy server token passed. Key = x",
+    "another key",
+  ],
+  ["no-vllm-inside", "bash: vllm: command not found", "no program `vllm`"],
+  ["killed", "./run.sh: line 3: 12345 Killed                  vllm serve org/m", "signal 9"],
+  [
+    "client-not-reached",
+    "curl: (7) Failed to connect to localhost port 8000 after 0 ms",
+    "localhost port 8000",
+  ],
+];
+
+/** What was raised below these files, in the last line. */
+const RAISED: readonly (readonly [id: string, what: string, below: string, cause: string])[] = [
+  [
+    "cublas-not-begun",
+    "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
+    "vllm/model_executor/layers/linear.py",
+    "CUBLAS_STATUS_NOT_INITIALIZED",
+  ],
+  [
+    "kernel-not-compiled",
+    "AttributeError: '_OpNamespace' '_C' object has no attribute 'cutlass_scaled_fp4_mm'",
+    "vllm/_custom_ops.py",
+    "cutlass_scaled_fp4_mm",
+  ],
+  [
+    "vllm-not-built",
+    "ModuleNotFoundError: No module named 'vllm._C'",
+    "vllm/platforms/cuda.py",
+    "vllm._C",
+  ],
+  [
+    "packages-apart",
+    "RuntimeError: flashinfer-cubin version (0.6.13) does not match flashinfer version (0.6.15).",
+    "flashinfer/jit/env.py",
+    "flashinfer-cubin",
+  ],
+  [
+    "package-missing",
+    "ImportError: Please install vllm[fastsafetensors] for fastsafetensors support.",
+    "vllm/model_executor/model_loader/weight_utils.py",
+    "vllm[fastsafetensors]",
+  ],
+  [
+    "hub-transfer",
+    "RuntimeError: Data processing error: CAS service error : HTTP status client error (416)",
+    "huggingface_hub/file_download.py",
+    "broke off",
+  ],
+  [
+    "vocabulary-unreachable",
+    "openai_harmony.HarmonyError: error downloading or loading vocab file: failed to download",
+    "openai_harmony/__init__.py",
+    "vocabulary of gpt-oss",
+  ],
+  [
+    "nvml-silent",
+    "vllm.third_party.pynvml.NVMLError_NotSupported: Not Supported",
+    "vllm/platforms/cuda.py",
+    "Not Supported",
+  ],
+  [
+    "transformers-too-old",
+    "ValueError: Tokenizer class TokenizersBackend does not exist or is not currently imported.",
+    "transformers/models/auto/tokenization_auto.py",
+    "TokenizersBackend",
+  ],
+];
+
 const JITTED = [
   "(EngineCore pid=2) [2/3] /usr/local/cuda/bin/nvcc -gencode=arch=compute_121a,code=sm_121a -c x.cu",
   "(EngineCore pid=2) INFO 09-05 10:22:15 [core.py:80] Building JIT ops: sampling",
@@ -377,4 +511,16 @@ const STARTED: readonly PlaceCase[] = [
   },
 ];
 
-export const REFUSAL_CASES: readonly PlaceCase[] = [...VALUES, ...MACHINES, ...ANSWERS, ...STARTED];
+export const REFUSAL_CASES: readonly PlaceCase[] = [
+  ...VALUES,
+  ...MACHINES,
+  ...ANSWERS,
+  ...STARTED,
+  ...LINES.map(([id, line, cause]) => ({ name: line.slice(0, 60), id, lines: [line], cause })),
+  ...RAISED.map(([id, what, below, cause]) => ({
+    name: what.slice(0, 60),
+    id,
+    lines: raised(what, [below]),
+    cause,
+  })),
+];
