@@ -1,7 +1,8 @@
 import { FLAGS_WITH_SETTING } from "../../../components/settings";
 import { clause } from "../../../faults/quoting";
 import type { LastWord, LogReading } from "../../sees/log/scanLog";
-import { type Picture, serverOf } from "../picture";
+import { startSign } from "../../sees/log/sign";
+import { isUp, type Picture, serverOf } from "../picture";
 import { type Explanation, ofSomeLog, type WeighingRule } from "../rule";
 import { endOf, sightingOf } from "./engineSaid";
 import { argumentsOf } from "./pointed";
@@ -47,7 +48,7 @@ interface Division {
 }
 
 /** What doesn't divide, where the program ended of that. */
-function divisionIn({ said, at = "" }: LastWord): Division | undefined {
+function divisionIn({ said, at = "" }: Pick<LastWord, "said" | "at">): Division | undefined {
   for (const form of FORMS) {
     const { what = "", count, by = "", parts } = form.exec(said)?.groups ?? {};
     if (count !== undefined)
@@ -72,16 +73,34 @@ function optionsOf({ words, count }: Division, log: LogReading, key: string): st
   return `${shown.join(" and ")}.${fits}`;
 }
 
-function notDivisible(picture: Picture, log: LogReading): Explanation | undefined {
+/** The words of a message without what was raised. */
+const SAID_ALONE = startSign(
+  "divisible by",
+  /[(=: ]\d+\)? (?:(?:must|should|has to) be|is not|are not) (?:evenly )?divisible by [\w' .-]{0,80}?[(=: ]*\d/,
+);
+
+/** What ended a program, or the line alone that says it, with what doesn't divide. */
+function divisionOf(picture: Picture, log: LogReading) {
   const raised = endOf(picture, log);
   const division = raised && divisionIn(raised);
-  if (raised === undefined || division === undefined) return undefined;
+  if (raised !== undefined && division !== undefined) {
+    const said = raised.said === raised.name ? (raised.at ?? "") : raised.said;
+    return { division, said, hit: sightingOf(raised, log) };
+  }
+  const alone = raised === undefined && !isUp(log) ? log.hits.get(SAID_ALONE) : undefined;
+  const told = alone && divisionIn({ said: alone.line });
+  return told && alone && { division: told, said: alone.line, hit: { ...alone, log } };
+}
+
+function notDivisible(picture: Picture, log: LogReading): Explanation | undefined {
+  const found = divisionOf(picture, log);
+  if (found === undefined) return undefined;
+  const { division, said, hit } = found;
   const { key } = serverOf(picture, log);
   const isOfBlocks = OF_BLOCKS.test(division.words);
-  const said = raised.said === raised.name ? (raised.at ?? "") : raised.said;
   return {
     cause: `The model can't be split so: ${clause(said.slice(0, SHOWN))}.`,
-    evidence: raised.line,
+    evidence: hit.line,
     target: log.container,
     advice: [
       `Take another number of parts: ${optionsOf(division, log, key)}`,
@@ -94,7 +113,7 @@ function notDivisible(picture: Picture, log: LogReading): Explanation | undefine
       "GPUs that this leaves over can hold stages (`pipelineParallelSize`) or another server.",
     ].join(" "),
     command: "serving plan",
-    hit: sightingOf(raised, log),
+    hit,
     failsStart: true,
   };
 }

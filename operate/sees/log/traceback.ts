@@ -280,7 +280,7 @@ function validation(lines: readonly string[]): string {
   let message = "";
   for (const line of lines) {
     const isOpen = message !== "";
-    if (!isOpen && !line.startsWith("  ")) field = line.trim();
+    if (!isOpen && !line.startsWith("  ") && !FIELD_ALONE.test(line)) field = line.trim();
     else if (!/^ {4}For further|^$/.test(line)) message = `${message} ${line.trim()}`.trim();
     if (!message.includes(" [type=")) continue;
     const [text = ""] = message.split(" [type=", 1);

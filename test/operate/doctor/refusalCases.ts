@@ -49,6 +49,21 @@ const VALUES: readonly PlaceCase[] = [
     change: "1, 2, 4, 5, 8, 10, 20, 40 divide 40.",
   },
   {
+    name: "the sentence alone",
+    id: "not-divisible",
+    lines: ["Total number of attention heads (40) must be divisible by tensor parallel size (3)."],
+    change: "`tensorParallelSize` of inferenceServers",
+  },
+  {
+    name: "a field's words behind their heading, both without their indent",
+    id: "engine-said",
+    lines: [
+      "pydantic_core._pydantic_core.ValidationError: 1 validation error for ModelConfig",
+      "Value error, No architectures found in config [type=value_error, input_value=1, input_type=int]",
+    ],
+    cause: "The log says: No architectures found in config.",
+  },
+  {
     name: "experts that can't be split evenly",
     id: "not-divisible",
     lines: raised(
