@@ -8,7 +8,7 @@ import { isText } from "../../../vllm/argv/unknown";
 import { fitsServer, LEAST_SERVER, serverFault } from "../../models/leastServer";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { CACHE_INSIDE, type Volume } from "./dockerOptions";
-import type { Launch } from "./launch";
+import type { Launch } from "./started";
 import { asWritten, type LeftOut, refuseCommand } from "./words";
 
 /** What a server gets of a command's own folders: its model, adapters, and what else it reads. */

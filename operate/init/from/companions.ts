@@ -1,7 +1,7 @@
 import { SERVICES } from "../../../components/services";
 import { engineNamed } from "../../../components/supply";
+import { namesVllm } from "../command/containerStart";
 import { containerFacts, readDockerRun } from "../command/dockerOptions";
-import { namesVllm } from "../command/launch";
 import { expansions, type LeftOut, shellVariable } from "../command/words";
 import type { FilePart, FoundService } from "./kind";
 

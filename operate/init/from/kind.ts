@@ -1,6 +1,6 @@
 import type { SERVICES } from "../../../components/services";
 import { ownValue } from "../../../faults/defined";
-import type { Launch } from "../command/launch";
+import type { Launch } from "../command/started";
 import { asWritten, type LeftOut } from "../command/words";
 import type { Source } from "./source";
 

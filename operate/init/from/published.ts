@@ -1,8 +1,9 @@
 import { WrongUse } from "../../../commandLine/exit";
 import { defined } from "../../../faults/defined";
 import { capital, listOf } from "../../../faults/quoting";
-import { type Launch, NO_VLLM } from "../command/launch";
+import { NO_VLLM } from "../command/launch";
 import { leftOutText } from "../command/notes";
+import type { Launch } from "../command/started";
 import { type LeftOut, reasonOf, refuseCommand, unlessRefused } from "../command/words";
 import { serviceLeftOut } from "./companions";
 import { compose } from "./compose";

@@ -1,5 +1,6 @@
 import { listOf } from "../../../faults/quoting";
-import { type Launch, type Launches, launchesIn } from "../command/launch";
+import { type Launches, launchesIn } from "../command/launch";
+import type { Launch } from "../command/started";
 import { asWritten } from "../command/words";
 import { withEnvFiles } from "./envFiles";
 import type { FileRead, PublishedKind } from "./kind";

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../faults/json";
 import { isKnownOption, optionTable } from "../../../vllm/argv/serverArguments";
 import { newestEngineData } from "../../../vllm/engineData";
-import type { Launch } from "../command/launch";
+import type { Launch } from "../command/started";
 import { asWritten, type LeftOut } from "../command/words";
 import { scalarText } from "./container";
 import type { PublishedKind } from "./kind";

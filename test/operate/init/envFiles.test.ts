@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { filled } from "../../../operate/init/command/launch";
+import { filled } from "../../../operate/init/command/filled";
 import { readPublished } from "../../../operate/init/from/published";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { WrongUse } from "../../../commandLine/exit";
-import { filled, launchesIn } from "../../../operate/init/command/launch";
+import { filled } from "../../../operate/init/command/filled";
+import { launchesIn } from "../../../operate/init/command/launch";
 import { variableValues } from "../../../operate/init/command/variables";
 import { asWritten } from "../../../operate/init/command/words";
 import { readPublished } from "../../../operate/init/from/published";

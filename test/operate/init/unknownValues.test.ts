@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { WrongUse } from "../../../commandLine/exit";
-import { filled } from "../../../operate/init/command/launch";
+import { filled } from "../../../operate/init/command/filled";
 import { variableValues } from "../../../operate/init/command/variables";
 import { readPublished } from "../../../operate/init/from/published";
 

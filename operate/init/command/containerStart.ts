@@ -1,0 +1,125 @@
+import { startsVllmItself } from "../../../components/supply";
+import { imageReference } from "../../../machines/docker/imageReference";
+import { isKnownOption } from "../../../vllm/argv/serverArguments";
+import { serverInvocations } from "../../../vllm/argv/serverInvocations";
+import { baseName, isText } from "../../../vllm/argv/unknown";
+import { containerFacts, type DockerRun, readDockerRun } from "./dockerOptions";
+import { containerVerb, DEEPEST, withoutFront } from "./front";
+import { commandsOfShell, type Launch, preparedBy, refuseEngine, serversOf } from "./started";
+import { asWritten, expansions, refuseCommand } from "./words";
+
+export const CONTAINER_PROGRAMS = new Set(["docker", "podman", "nerdctl"]);
+
+/** The `docker run` that a command is, or that the script of a shell (`bash -c '...'`) has. */
+export function containerRunIn(command: readonly string[], depth = 0): DockerRun | undefined {
+  const { words } = withoutFront(command);
+  const run = containerRun(words);
+  if (run !== undefined || depth === DEEPEST) return run;
+  const [inside] = commandsOfShell(words).flatMap((each) => containerRunIn(each, depth + 1) ?? []);
+  return inside;
+}
+
+/** What `docker run` or one of its like has behind it; `undefined` for any other command. */
+function containerRun([program = "", ...rest]: readonly string[]): DockerRun | undefined {
+  if (!CONTAINER_PROGRAMS.has(baseName(program))) return undefined;
+  const [verb, ...behind] = containerVerb(rest);
+  return verb === "run" || verb === "create" ? readDockerRun(behind) : undefined;
+}
+
+/** The command that a container runs. */
+export function insideOf({ options, rest }: DockerRun) {
+  const entrypoint = options.find(({ name }) => name === "entrypoint")?.value ?? "";
+  return { entrypoint, command: entrypoint === "" ? rest : [entrypoint, ...rest] };
+}
+
+/** What an image of vLLM's starts by itself, or by a script that isn't at hand. */
+interface ByImage {
+  /** The arguments of its server. */
+  readonly words: readonly string[];
+  readonly script?: string;
+}
+
+/** Whether a text names no image yet: what only a shell knows, or what somebody is to fill in. */
+export const isUnnamed = (image: string): boolean =>
+  expansions(image).length > 0 || (imageReference(image) === undefined && !namesVllm(image));
+
+/** Whether words are arguments of vLLM's by all of their options, a model among them. */
+function areOfVllm(words: readonly string[]): boolean {
+  const names = words.flatMap((word) => /^--([^=\s]+)/.exec(word)?.[1] ?? []);
+  return names.includes("model") && names.length > 1 && names.every(isKnownOption);
+}
+
+/** The server that an image starts by the words behind it; `undefined` where it starts another program. */
+export function startedByImage(run: DockerRun): ByImage | undefined {
+  const { image = "", rest } = run;
+  const { entrypoint, command } = insideOf(run);
+  if (!namesVllm(image) && !(isUnnamed(image) && areOfVllm(command))) return undefined;
+  const at = command.slice(0, 2).findIndex((word) => SCRIPT.test(word));
+  if (at >= 0) {
+    const behind = command.slice(at + 1);
+    const words = behind[0] === "serve" ? behind.slice(1) : behind;
+    const areOptions = words.some(
+      (word) => word.startsWith("--") && isKnownOption(word.slice(2).split("=")[0] ?? ""),
+    );
+    return areOptions ? { words, script: command[at] ?? "" } : undefined;
+  }
+  if (entrypoint !== "" || NO_SERVER.test(rest[0] ?? "")) return undefined;
+  // An image whose entrypoint is `vllm` gets the command behind it.
+  return { words: rest[0] === "serve" ? rest.slice(1) : rest };
+}
+
+const SCRIPT = /\.(?:sh|py)$/;
+
+const byScript = (script: string): string =>
+  `\`${asWritten(script)}\` starts it, and isn't read here: the words behind it are taken for the arguments of \`vllm serve\`.`;
+
+/** Whether the name of an image, or the words of a command, speak of a vLLM. */
+export const namesVllm = (name: string): boolean => /vllm/i.test(name) && !BESIDE_VLLM.test(name);
+
+/** Images of programs that stand in front of a vLLM, or watch it. */
+const BESIDE_VLLM = /vllm[\w./-]*(?:router|exporter|proxy|gateway|bench|benchmark|webui)/i;
+
+/** Says of a command that starts vLLM behind an image which does that itself. */
+function startedTwice({ options, image = "", rest }: DockerRun): string[] {
+  const starts = startsVllmItself(image);
+  if (starts === "no" || options.some(({ name }) => name === "entrypoint")) return [];
+  const what = `\`${asWritten(rest.slice(0, 2).join(" "))}\` stands behind the image ${asWritten(image)}`;
+  const why =
+    starts === "yes"
+      ? ", whose entrypoint is `vllm serve` already: vLLM takes it for arguments, so the command fails as it is published."
+      : ". The image's entrypoint may say it already, and then the command fails as it is published.";
+  return [`${what}${why} It is left out here.`];
+}
+
+/** Programs that a container is started with by hand. */
+const NO_SERVER = /^(?:ba|da|z)?sh$|^python[\d.]*$|^sleep$/;
+
+/** The servers of a `docker run`: by its command, or by an image that starts one itself. */
+export function inContainer(run: DockerRun): readonly Launch[] {
+  const { options, image = "" } = run;
+  const container = containerFacts(options);
+  const { command } = insideOf(run);
+  const unread = options.flatMap(({ name, value = "" }) => (name === "env-file" ? [value] : []));
+  const [server] = serversOf(command, container.variables, unread);
+  const made = { image, container, leftOut: [], unread };
+  if (server !== undefined)
+    return [{ ...made, ...server, leftOut: preparedBy(command), told: startedTwice(run) }];
+  refuseEngine(image);
+  refuseEngine(command.slice(0, 3).join(" "));
+  const started = startedByImage(run);
+  if (started === undefined) return scriptInside(run);
+  const { words, script } = started;
+  const told = script === undefined ? {} : { told: [byScript(script)] };
+  return [{ ...made, variables: container.variables, words, ...told }];
+}
+
+/** Refuses an image of vLLM's that runs a script; any other container starts nothing of interest. */
+function scriptInside(run: DockerRun): readonly never[] {
+  const { commands } = serverInvocations(insideOf(run).command, new Map());
+  const script = commands.flat().find((word) => isText(word) && SCRIPT.test(word));
+  return isText(script) && namesVllm(run.image ?? "")
+    ? refuseCommand(
+        `Its container runs \`${asWritten(script)}\`, which isn't read here: give that script, or the \`vllm serve\` that it runs.`,
+      )
+    : [];
+}

@@ -1,0 +1,90 @@
+import { isSecretName } from "../../../faults/secrets";
+import { apart, takesValue } from "./apart";
+import { isUnnamed } from "./containerStart";
+import { type Launch, notKnown } from "./started";
+import { asWritten, expansions, type LeftOut, OPEN, refuseCommand, standIn } from "./words";
+
+/**
+ * A launch whose words are all known. An option, or further words, of which only a shell or a
+ * condition knows the value are left out, and so is a secret; a model of that kind is refused, and
+ * so is a placeholder that nobody filled.
+ */
+export function filled(launch: Launch): Launch {
+  const { words: pieces, told } = apart(launch.words);
+  const keys = withoutKeys(pieces.map(withLiterals));
+  const { words, leftOut } = withoutUnknown(keys.words, launch);
+  const image = isUnnamed(launch.image ?? "") ? undefined : launch.image;
+  const unnamed =
+    image === launch.image ? [] : [{ what: asWritten(launch.image ?? ""), why: NOT_KNOWN_IMAGE }];
+  const open = new Set(
+    [image ?? "", ...words].flatMap((word) => word.match(/(?<!["\w:$])\{[A-Za-z_]\w*\}/g) ?? []),
+  );
+  if (open.size > 0)
+    refuseCommand(
+      `${[...open].map((each) => `\`${each}\``).join(", ")} has no value: give the whole recipe (\`--from-command - < recipe.yaml\`), or write the value in its place.`,
+    );
+  const { image: _, ...kept } = launch;
+  return {
+    ...kept,
+    words,
+    ...(image === undefined ? {} : { image }),
+    told: [...(launch.told ?? []), ...told],
+    leftOut: [...launch.leftOut, ...unnamed, ...leftOut, ...keys.leftOut],
+  };
+}
+
+/** A word whose variables reach vLLM as they are written, since nothing fills them in. */
+const withLiterals = (word: string): string => word.replace(LITERAL, standIn);
+
+const LITERAL = new RegExp(`(?<!${OPEN})\\$\\{[A-Za-z_][^{}\\s]*\\}`, "g");
+
+const NOT_KNOWN_IMAGE =
+  "which image that is isn't known here: the one of every new stack file takes its place.";
+const NOT_KNOWN_OPTION =
+  "its value isn't known here, so the default counts: write it yourself if it matters.";
+const NOT_KNOWN_WORDS =
+  "what a condition or another program puts there isn't known: write it yourself if it matters.";
+
+/** Words without options, and without further words, whose value only a shell knows. Refuses such a model. */
+function withoutUnknown(
+  words: readonly string[],
+  { unread, hint = [] }: Pick<Launch, "unread" | "hint">,
+) {
+  const leftOut: LeftOut[] = [];
+  const kept: string[] = [];
+  for (const word of words) {
+    const unknown = expansions(word);
+    const flag = kept.at(-1) ?? "";
+    if (unknown.length === 0) kept.push(word);
+    else if (isModel(word, kept)) refuseCommand(notKnown(unknown, unread), ...hint);
+    else if (/^--?[a-z][\w-]*=/.test(word))
+      leftOut.push({ what: word.replace(/=.*$/s, ""), why: NOT_KNOWN_OPTION });
+    else if (takesValue(flag)) {
+      kept.pop();
+      leftOut.push({ what: flag, why: NOT_KNOWN_OPTION });
+    } else leftOut.push({ what: unknown.map(asWritten).join(" "), why: NOT_KNOWN_WORDS });
+  }
+  return { words: kept, leftOut };
+}
+
+/** Whether a word is the model: the first one, or the value of the option for it. */
+const isModel = (word: string, before: readonly string[]): boolean =>
+  /^--model=/.test(word) ||
+  before.at(-1) === "--model" ||
+  (before.length === 0 && !word.startsWith("-"));
+
+/** Words without `--api-key $KEY` and its like. */
+function withoutKeys(words: readonly string[]) {
+  const leftOut: LeftOut[] = [];
+  const kept: string[] = [];
+  for (let index = 0; index < words.length; index++) {
+    const [word = "", next = ""] = words.slice(index, index + 2);
+    const [flag = "", value] = word.split(/=([\s\S]*)/);
+    const isSecret = flag.startsWith("--") && isSecretName(flag.slice(2));
+    if (isSecret && expansions(value ?? next).length > 0) {
+      leftOut.push({ what: flag, why: "a secret has no place in a stack file." });
+      index += value === undefined ? 1 : 0;
+    } else kept.push(word);
+  }
+  return { words: kept, leftOut };
+}
