@@ -4,9 +4,9 @@ import { defined, ownValue } from "../../../faults/defined";
 import { mayBeQuoted } from "../../../faults/quoting";
 import { holdsSecret } from "../../../faults/secrets";
 import { fitsServer } from "../../models/leastServer";
-import { assigned } from "./assignments";
+import { assigned, isAssignment } from "./assignments";
 import { libraryOfOther } from "./otherMachine";
-import { asWritten, expansions, type LeftOut, refuseCommand } from "./words";
+import { asWritten, expansions, type LeftOut, refuseCommand, standIn } from "./words";
 
 /** An option of `docker run` with its value, if it takes one. */
 export interface DockerOption {
@@ -161,6 +161,8 @@ const WHY: Readonly<Record<string, string>> = {
   user: "vLLM runs as the image's own user.",
   entrypoint: "the start gate takes its place and starts `vllm serve`.",
   "env-file": NO_ENV_FILE,
+  secret:
+    "a server gets no file with a secret: `huggingFaceTokenVariable` names the variable of your shell with the token.",
   label: "the labels here name the stack's machine and server.",
   "stop-timeout": "it is `stopGraceSeconds`.",
   ...Object.fromEntries(
@@ -184,7 +186,7 @@ const USUAL_CACHE =
 /** Says of each option of a container what becomes of it. */
 export function containerFacts(options: readonly DockerOption[]): ContainerFacts {
   const variables = new Map(
-    options.flatMap(({ name, value = "" }) => (name === "env" ? [assigned(value)] : [])),
+    options.flatMap(({ name, value = "" }) => (name === "env" ? [variableOf(value)] : [])),
   );
   const ports = new Map<number, number>();
   const found = options.map((option) => becomes(option, variables.get("HF_HOME"), ports));
@@ -198,6 +200,11 @@ export function containerFacts(options: readonly DockerOption[]): ContainerFacts
     leftOut: found.flatMap((each) => each.leftOut ?? []),
     elsewhere: options.flatMap(elsewhereText),
   };
+}
+
+/** `NAME=value`; a name alone is a variable of the shell that starts the container. */
+function variableOf(given: string): [name: string, value: string] {
+  return isAssignment(given) ? assigned(given) : [given, standIn(`$${given}`)];
 }
 
 /** Options that give a container devices, or say which processor its programs are for. */
@@ -229,7 +236,7 @@ function becomes(
   if (name === "publish") return { leftOut: publish(value, ports) };
   if (name === "volume" || name === "mount") return mountFacts(option, cacheInside);
   if (ownValue(SET_HERE, name)?.test(value)) return { setHere: `--${name}` };
-  return { leftOut: [{ what: written(option), why: ownValue(WHY, name) ?? NO_OPTION }] };
+  return { leftOut: [leftOut(option, ownValue(WHY, name) ?? NO_OPTION)] };
 }
 
 /** What becomes of a volume; `cacheInside` is where the container looks for models. */
@@ -241,11 +248,11 @@ function mountFacts(option: DockerOption, cacheInside: string | undefined): Beco
   if (OTHER_CACHE.test(target)) return { setHere: "volumes of compiled kernels" };
   const what = written(option);
   const other = libraryOfOther(source, target);
-  if (other !== undefined) return { leftOut: [{ what, why: other }] };
+  if (other !== undefined) return { leftOut: [leftOut(option, other)] };
   const [from, to] = [sourceOf(source), plainFolder(target)];
   return {
     volumes: [{ ...defined({ source: from }), target: to, what }],
-    leftOut: [{ what, why: `${NO_VOLUME}${mountText(from, to)}` }],
+    leftOut: [leftOut(option, `${NO_VOLUME}${mountText(from, to)}`)],
   };
 }
 
@@ -254,7 +261,8 @@ function cacheFacts(source: string, target: string, what: string): Becomes {
   const modelCache = folderOf(source);
   if (modelCache !== undefined || USUAL_CACHE.test(asWritten(source))) return { modelCache };
   const isName = VOLUME_NAME.test(source);
-  return { leftOut: [{ what, why: isName ? cacheVolumeText(source, target) : NO_FOLDER }] };
+  const why = isName ? cacheVolumeText(source, target) : NO_FOLDER;
+  return { leftOut: [{ what, why, words: [`${source}:${target}`, source] }] };
 }
 
 const NO_FOLDER = "its folder on the machine is not known: set `modelCache`.";
@@ -285,6 +293,17 @@ const IN_A_LINE = { collectionStyle: "flow", flowCollectionPadding: false, lineW
 
 const NO_OPTION = "a server has no setting for it.";
 
+/** Says of an option why it isn't carried over. */
+function leftOut(option: DockerOption, why: string): LeftOut {
+  const { name, value = "" } = option;
+  const letters = Object.keys(SHORT).filter((letter) => SHORT[letter] === name);
+  const names = [`--${name}`, ...letters.map((letter) => `-${letter}`)];
+  const what = written(option);
+  // A value that isn't shown may be a secret.
+  const isShown = value !== "" && what.endsWith(asWritten(value));
+  return { what, why, words: isShown ? [value, ...names] : names };
+}
+
 /** An option as it was written, where that holds no secret. */
 function written({ name, value }: DockerOption): string {
   const whole = value === undefined || value === "" ? `--${name}` : `--${name} ${value}`;
@@ -301,12 +320,13 @@ function labelText(label: string): string {
 
 function publish(value: string, ports: Map<number, number>): LeftOut[] {
   const [, address, host = "", inside = ""] = /^(?:(.+):)?(\d+):(\d+)(?:\/tcp)?$/.exec(value) ?? [];
-  if (host === "")
-    return [{ what: asWritten(`-p ${value}`), why: "no port of the machine can be read from it." }];
+  if (host === "") return [{ what: asWritten(`-p ${value}`), why: NO_PORT, words: [value] }];
   ports.set(Number(inside), Number(host));
   const what = asWritten(`-p ${value} for other computers`);
-  return address === "127.0.0.1" ? [] : [{ what, why: NOT_EVERYBODY }];
+  return address === "127.0.0.1" ? [] : [{ what, why: NOT_EVERYBODY, words: [value] }];
 }
+
+const NO_PORT = "no port of the machine can be read from it.";
 
 /** Why a server that anybody on the network reached is on this machine alone. */
 export const NOT_EVERYBODY =

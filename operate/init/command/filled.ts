@@ -48,7 +48,7 @@ const NOT_KNOWN_WORDS =
 /** Words without options, and without further words, whose value only a shell knows. Refuses such a model. */
 function withoutUnknown(
   words: readonly string[],
-  { unread, hint = [] }: Pick<Launch, "unread" | "hint">,
+  { unread, hint = [], origins }: Pick<Launch, "unread" | "hint" | "origins">,
 ) {
   const leftOut: LeftOut[] = [];
   const kept: string[] = [];
@@ -56,16 +56,30 @@ function withoutUnknown(
     const unknown = expansions(word);
     const flag = kept.at(-1) ?? "";
     if (unknown.length === 0) kept.push(word);
-    else if (isModel(word, kept)) refuseCommand(notKnown(unknown, unread), ...hint);
-    else if (/^--?[a-z][\w-]*=/.test(word))
-      leftOut.push({ what: word.replace(/=.*$/s, ""), why: NOT_KNOWN_OPTION });
+    else if (isModel(word, kept))
+      refuseCommand(notKnown(unknown, unread), ...hint, ...originsOf(unknown, origins));
+    else if (/^--?[a-z][\w-]*=/.test(word)) leftOut.push(unknownOption(word.replace(/=.*$/s, "")));
     else if (takesValue(flag)) {
       kept.pop();
-      leftOut.push({ what: flag, why: NOT_KNOWN_OPTION });
-    } else leftOut.push({ what: unknown.map(asWritten).join(" "), why: NOT_KNOWN_WORDS });
+      leftOut.push(unknownOption(flag));
+    } else
+      leftOut.push({
+        what: unknown.map(asWritten).join(" "),
+        why: NOT_KNOWN_WORDS,
+        words: unknown,
+      });
   }
   return { words: kept, leftOut };
 }
+
+/** Where the values of variables come from that a command needs. */
+const originsOf = (unknown: readonly string[], origins?: Launch["origins"]): string[] =>
+  unknown.flatMap((each) => {
+    const origin = origins?.get(each.replace(/^\$\{?(\w+).*$/s, "$1"));
+    return origin === undefined ? [] : [`Of \`${asWritten(each)}\` the file says that ${origin}.`];
+  });
+
+const unknownOption = (what: string): LeftOut => ({ what, why: NOT_KNOWN_OPTION, words: [what] });
 
 /** Whether a word is the model: the first one, or the value of the option for it. */
 const isModel = (word: string, before: readonly string[]): boolean =>
@@ -82,7 +96,7 @@ function withoutKeys(words: readonly string[]) {
     const [flag = "", value] = word.split(/=([\s\S]*)/);
     const isSecret = flag.startsWith("--") && isSecretName(flag.slice(2));
     if (isSecret && expansions(value ?? next).length > 0) {
-      leftOut.push({ what: flag, why: "a secret has no place in a stack file." });
+      leftOut.push({ what: flag, why: "a secret has no place in a stack file.", words: [flag] });
       index += value === undefined ? 1 : 0;
     } else kept.push(word);
   }

@@ -23,6 +23,7 @@ import type { ContainerFacts } from "./dockerOptions";
 import { filled } from "./filled";
 import { type CommandImage, imageOf, type RefusedImage } from "./image";
 import { LINE_GOES_ON } from "./launch";
+import { placed } from "./lines";
 import { kindText, modelOf, modelValues, taskText, thinkingText } from "./model";
 import { type CommandNotes, leftOutText, severalGpusText } from "./notes";
 import { ownModels } from "./ownModels";
@@ -138,7 +139,9 @@ function readValues(
   const lost = (container?.volumes ?? []).flatMap(({ what, target }) =>
     own.carried.includes(what) ? [] : [target],
   );
-  const ofVariables = variableValues(launch.variables, { inContainer, lost });
+  const ofVariables = variableValues(launch.variables, {
+    ...{ inContainer, lost, origins: launch.origins },
+  });
   const said = fitting([
     ...modelValues(args, own.model, recipe),
     ...own.values,
@@ -152,7 +155,7 @@ function readValues(
     ...ofArguments.leftOut,
     ...own.leftOut,
     ...said.leftOut,
-  ];
+  ].map(placed(launch.lineOf, launch.line));
   return { own, ofVariables, recipe, values: said.values, leftOut };
 }
 

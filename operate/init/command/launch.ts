@@ -54,7 +54,8 @@ export function launchesIn(
     // Most commands start nothing, and need no variables of their own.
     const seen = unlessRefused(() => launchOf(words, exported));
     if (!(seen instanceof WrongUse) && seen.length === 0) {
-      if (prepares(words)) before.push(preparation(words));
+      if (prepares(words))
+        before.push({ ...preparation(words), ...defined({ line: command.line }) });
       continue;
     }
     const isSeen = !(seen instanceof WrongUse) && front.own.size === 0 && !front.isElsewhere;

@@ -9,7 +9,16 @@ export interface CommandNotes {
   readonly chosen: readonly string[];
 }
 
-export const leftOutText = ({ what, why }: LeftOut): string => `${what}: ${why}`;
+export function leftOutText({ what, why, line, lines = [] }: LeftOut): string {
+  const [first, ...more] = [...(line === undefined ? [] : [line]), ...lines];
+  if (first === undefined) return `${what}: ${why}`;
+  if (more.length === 0) return `${what} (line ${first}): ${why}`;
+  const all = more.length < MOST_LINES ? [first, ...more].join(", ") : `${first} to ${more.at(-1)}`;
+  return `${what} (lines ${all}): ${why}`;
+}
+
+/** Lines that are named one by one. */
+const MOST_LINES = 5;
 
 /** Options that the server of one GPU can't have: without them it would be another server. */
 const FOR_MORE = /^--(?:(?:tensor|pipeline|data)-parallel-size|nnodes|headless)\b/;

@@ -1,7 +1,7 @@
 import { ownValue } from "../../../faults/defined";
 import { type JsonObject, objectOr, textOr } from "../../../faults/json";
 import { shellWord } from "../../../faults/shellWords";
-import { type LeftOut, refuseCommand } from "./words";
+import { asWritten, type LeftOut, refuseCommand } from "./words";
 
 /** A recipe of sparkrun or of spark-vllm-docker as the command that it starts. */
 export interface RecipeCommand {
@@ -51,7 +51,8 @@ export function recipeCommand(recipe: JsonObject): RecipeCommand {
   if (!RUNTIMES.test(runtime))
     refuseCommand(`The recipe's runtime is \`${runtime}\`, and only vLLM is supported.`);
   const defaults = { ...objectOr(recipe.defaults), model: recipe.model };
-  const template = textOr(recipe.command).trim() || made(recipe);
+  const command = textOr(recipe.command).trim();
+  const template = command || made(recipe);
   const image = textOr(recipe.container);
   return {
     command: withRevision(rendered(template, { ...BUILT_IN, ...defaults }), recipe.model_revision),
@@ -59,18 +60,35 @@ export function recipeCommand(recipe: JsonObject): RecipeCommand {
     variables: new Map(
       Object.entries(objectOr(recipe.env)).map(([name, value]) => [name, String(value)]),
     ),
-    leftOut: Object.entries(recipe).flatMap(([key, value]) =>
-      READ.has(key) || isEmpty(value)
-        ? []
-        : [
-            {
-              what: `the recipe's \`${key}\``,
-              why: ownValue(WHY, key) ?? "only sparkrun reads it.",
-            },
-          ],
-    ),
+    leftOut: [...(command === "" ? [] : unusedDefaults(command, defaults)), ...unreadKeys(recipe)],
   };
 }
+
+/** Defaults that neither the command nor another default asks for. */
+function unusedDefaults(template: string, { model: _, ...defaults }: JsonObject): LeftOut[] {
+  const asked = [template, ...Object.values(defaults).map(textOf)].join("\n");
+  const used = new Set([...asked.matchAll(PLACEHOLDER)].map(([, name]) => name));
+  return Object.keys(defaults).flatMap((name) =>
+    used.has(name) || Object.hasOwn(BUILT_IN, name)
+      ? []
+      : [{ what: `the recipe's default \`${asWritten(name)}\``, why: NOT_ASKED, words: [name] }],
+  );
+}
+
+const NOT_ASKED = "its command has no such placeholder, so nothing takes the value.";
+
+const unreadKeys = (recipe: JsonObject): LeftOut[] =>
+  Object.entries(recipe).flatMap(([key, value]) =>
+    READ.has(key) || isEmpty(value)
+      ? []
+      : [
+          {
+            what: `the recipe's \`${key}\``,
+            why: ownValue(WHY, key) ?? "only sparkrun reads it.",
+            words: [key],
+          },
+        ],
+  );
 
 const isEmpty = (value: unknown): boolean =>
   value === null || (typeof value === "object" && Object.keys(value).length === 0);

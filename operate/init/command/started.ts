@@ -4,6 +4,7 @@ import { isText, type Word } from "../../../vllm/argv/unknown";
 import type { ServerValue } from "../../models/serverValues";
 import type { ContainerFacts } from "./dockerOptions";
 import { DEEPEST, type Fronted, withoutFront } from "./front";
+import type { LineOf } from "./lines";
 import { asWritten, type LeftOut, refuseCommand, scriptIn } from "./words";
 
 /** How a command starts one vLLM server. */
@@ -21,12 +22,16 @@ export interface Launch {
   readonly told?: readonly string[];
   /** What a refusal of what isn't known adds, a sentence each. */
   readonly hint?: readonly string[];
+  /** Where the value of a variable that isn't known comes from, a clause. */
+  readonly origins?: ReadonlyMap<string, string>;
   /** A condition of its script decides whether it runs. */
   readonly isOptional?: boolean;
   /** Files that may set some of its variables, and that aren't at hand. */
   readonly unread?: readonly string[];
-  /** The line of its script. */
+  /** The line of the text that it begins in. */
   readonly line?: number;
+  /** Tells where a word stands in the text. */
+  readonly lineOf?: LineOf;
   /** Values that its file says otherwise than by arguments of vLLM. */
   readonly values?: readonly ServerValue[];
 }

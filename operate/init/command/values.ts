@@ -129,7 +129,7 @@ function ofOption(
   const flag = `--${name}`;
   const words = (args.options.get(name) ?? []).filter(isText);
   const staysBehind = (why: string) => ({
-    leftOut: [{ what: asWritten([flag, ...words].join(" ")), why }],
+    leftOut: [{ what: asWritten([flag, ...words].join(" ")), why, words: [flag] }],
   });
   const elsewhere = ownValue(ELSEWHERE, flag);
   if (elsewhere !== undefined) {
@@ -142,7 +142,9 @@ function ofOption(
   if (name === "task" && taskText(args).length > 0) return {};
   if (known === undefined) {
     const extra = extraArguments(name, words, engine);
-    return typeof extra === "string" ? { leftOut: [{ what: flag, why: extra }] } : { extra };
+    return typeof extra === "string"
+      ? { leftOut: [{ what: flag, why: extra, words: [flag] }] }
+      : { extra };
   }
   const { setting, form } = known;
   if (form === "switch" || form === "onOff") {
@@ -207,7 +209,8 @@ function draftsIn(options: ServerArguments["options"]) {
     const read = jsonIn(value) ?? value;
     if (key !== "") putAt(config, key.split("."), read);
     else if (isRecord(read)) Object.assign(config, read);
-    else unread.push({ what: `--${name}`, why: "its value is no JSON object." });
+    else
+      unread.push({ what: `--${name}`, why: "its value is no JSON object.", words: [`--${name}`] });
   }
   return { config, unread };
 }
@@ -219,7 +222,8 @@ function speculativeValues({ options }: ServerArguments): ArgumentValues {
   if (Object.keys(config).length === 0) return { values: [], leftOut: unread };
   if (typeof method !== "string" || typeof tokens !== "number") {
     const why = "`speculative` needs a method and the number of its draft tokens.";
-    return { values: [], leftOut: [...unread, { what: "--speculative-config", why }] };
+    const what = "--speculative-config";
+    return { values: [], leftOut: [...unread, { what, why, words: [what] }] };
   }
   const kept = Object.entries(config).flatMap(([key, value]) => {
     const setting = ownValue(DRAFT_KEYS, key);
@@ -235,6 +239,7 @@ function speculativeValues({ options }: ServerArguments): ArgumentValues {
       ...lost.map((key) => ({
         what: `\`${key}\` of --speculative-config`,
         why: "`speculative` has no such key.",
+        words: [key],
       })),
     ],
   };

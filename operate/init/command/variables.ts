@@ -6,7 +6,7 @@ import { isIn } from "../../../machines/home";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { folderOf } from "./dockerOptions";
 import { ofOtherMachine } from "./otherMachine";
-import { expansions, type LeftOut, shellVariable } from "./words";
+import { asWritten, expansions, type LeftOut, shellVariable } from "./words";
 
 /** What a server's block and its machine get of a command's variables. */
 export interface VariableValues {
@@ -40,6 +40,8 @@ export interface VariablePlaces {
   readonly inContainer: boolean;
   /** Folders inside its container that the server's container lacks. */
   readonly lost: readonly string[];
+  /** Where a value that isn't known comes from, by the variable's name. */
+  readonly origins?: ReadonlyMap<string, string> | undefined;
 }
 
 /** What becomes of each variable of a server's environment. No secret's value is read. */
@@ -84,7 +86,7 @@ function becomes(name: string, given: string, places: VariablePlaces): Becomes {
   const why = whyNot(name, given, places);
   return why === undefined
     ? { environment: value(["environment", name], given) }
-    : { leftOut: { what: `the variable ${name}`, why } };
+    : { leftOut: { what: `the variable ${name}`, why, words: [name] } };
 }
 
 const value = (path: readonly string[], of: ServerValue["value"]): ServerValue => ({
@@ -102,6 +104,17 @@ function settingOf(name: string, given: string): ServerValue[] | undefined {
   return name === "VLLM_USE_FLASHINFER_MOE_FP4" ? [] : undefined;
 }
 
+/** Where a value is that isn't known here. */
+function unknownText(name: string, given: string, { origins }: VariablePlaces): string {
+  const origin = origins?.get(name);
+  if (origin !== undefined) return `${origin}: write it as \`environment\`.`;
+  const unknown = expansions(given);
+  const isOfShell = unknown.every((each) => /^\$(?:\w+|\{\w+\})$/.test(each));
+  return isOfShell
+    ? "its value is only in your shell: write it as `environment`."
+    : `what ${unknown.map((each) => `\`${asWritten(each)}\``).join(", ")} is there isn't known here: write it as \`environment\`.`;
+}
+
 /** Why a variable can't be in a server's environment. */
 function whyNot(name: string, given: string, places: VariablePlaces): string | undefined {
   if (name === "VLLM_API_KEY")
@@ -115,8 +128,7 @@ function whyNot(name: string, given: string, places: VariablePlaces): string | u
   if (GPUS.test(name)) return "the container gets all GPUs of the machine.";
   if (!/^[A-Z_][A-Z0-9_]*$/.test(name))
     return "names in `environment` have only capitals, digits and underscores.";
-  if (given === "" || expansions(given).length > 0)
-    return "its value is only in your shell: write it as `environment`.";
+  if (expansions(given).length > 0) return unknownText(name, given, places);
   if (places.lost.some((folder) => isIn(given, folder)))
     return "it names a folder of a volume that isn't carried over.";
   const repeated = repeatedVariable(name);

@@ -14,6 +14,12 @@ const STAND_IN = new RegExp(`${OPEN}([^${OPEN}${CLOSE}]*)${CLOSE}`, "g");
 export interface LeftOut {
   readonly what: string;
   readonly why: string;
+  /** The line of the text that has it, where that is known. */
+  readonly line?: number;
+  /** The same of several servers that have it. */
+  readonly lines?: readonly number[];
+  /** Words that its line has, the surest first: by them its line is found. */
+  readonly words?: readonly string[];
 }
 
 /** The simple commands of a text that somebody published, and what else it holds. */

@@ -1,7 +1,7 @@
 import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
 import { isSecretName } from "../../../faults/secrets";
 import { startsVllm, theLaunch } from "../command/launch";
-import { type LeftOut, refuseCommand } from "../command/words";
+import { asWritten, type LeftOut, refuseCommand } from "../command/words";
 import { besideContainer } from "./companions";
 import {
   dockerRunOf,
@@ -12,9 +12,10 @@ import {
   variableIn,
 } from "./container";
 import { withEnvFiles } from "./envFiles";
-import { type FilePart, type PublishedKind, readOf, unreadKeys } from "./kind";
-import type { Source } from "./source";
+import { type FilePart, type PublishedKind, readOf } from "./kind";
+import { publishedSource, type Source } from "./source";
 import { dotEnv, type Lookup, substituted } from "./substitute";
+import { type Keys, unreadIn } from "./unread";
 
 /** Options of `docker run` with a value, by the key of a service that says the same. */
 const OPTIONS: Readonly<Record<string, string>> = {
@@ -49,28 +50,59 @@ const SWITCHES: Readonly<Record<string, string>> = {
   read_only: "read-only",
 };
 
-/** Keys that are read otherwise. */
-const READ = new Set([
-  "image",
-  "command",
-  "entrypoint",
-  "environment",
-  "env_file",
-  "ports",
-  "deploy",
-  "ulimits",
-  ...["healthcheck", "extends"],
-]);
+const areRead = (table: Readonly<Record<string, string>>): Keys =>
+  Object.fromEntries(Object.keys(table).map((key) => [key, true]));
 
-/** Why a key of a service has no place in a stack file. */
-const WHY: Readonly<Record<string, string>> = {
+const ONE_CONTAINER = (value: unknown): string | undefined =>
+  value === 1
+    ? undefined
+    : "a server is one container: each further one is a server of its own, with its memory.";
+
+/** What becomes of the keys of a service. */
+const OF_SERVICE: Keys = {
+  ...areRead(OPTIONS),
+  ...areRead(SWITCHES),
+  ...{ image: true, command: true, entrypoint: true, environment: true, env_file: true },
+  ...{ ports: true, ulimits: true, gpus: true, extends: true },
+  healthcheck: "the health check asks for /health, and `healthcheck` sets its times.",
   depends_on: "each container here starts by itself, and clients wait for none.",
   networks: "the container is on a network of its own, and its port is published.",
   profiles: "it runs only where somebody asks for it: that is `start: onRequest` of a server.",
   build: "this program builds no images: pin one that is in a registry.",
   logging: "Docker keeps the log by its own settings.",
   expose: "the server's port is published on the machine.",
+  secrets:
+    "a server gets no file with a secret: `huggingFaceTokenVariable` names the variable of your shell with the token.",
+  configs: "a server gets no file but those of its folders (`mounts`).",
+  scale: ONE_CONTAINER,
+  deploy: {
+    resources: {
+      limits: { memory: true },
+      reservations: {
+        devices: true,
+        memory: "memory is reserved by the share: `gpuMemoryUtilization`.",
+      },
+    },
+    replicas: ONE_CONTAINER,
+    mode: "a server is one container of one machine.",
+    placement: "the server is on the machine that the stack file is of.",
+    restart_policy: "it is `unless-stopped` here.",
+  },
 };
+
+/** What becomes of the keys of the whole file. */
+const OF_FILE: Keys = {
+  ...{ services: true, version: true, name: true },
+  volumes: { "*": { external: true, name: true, driver_opts: true, driver: isLocal } },
+  networks: "the container is on a network of its own, and its port is published.",
+  secrets: "no secret is taken over: each has a variable of your shell.",
+  configs: "a server gets no file but those of its folders (`mounts`).",
+  include: "only this file is read: give what `docker compose config` prints, which has them all.",
+};
+
+function isLocal(driver: unknown): string | undefined {
+  return driver === "local" ? undefined : "folders of the machine alone are mounted.";
+}
 
 export const compose: PublishedKind = {
   kind: "a compose file",
@@ -79,15 +111,18 @@ export const compose: PublishedKind = {
     const [file = {}] = source.documents();
     const services = Object.entries(objectOr(file.services));
     const lookup = lookupOf(source);
-    const found = services.map(([name, service]) =>
-      serviceOf(name, substitutedIn(extended(objectOr(service), file), lookup), source),
-    );
-    return readOf(
-      found,
-      "No start of vLLM can be read in its services. Give one with an image of vLLM, or with `vllm serve MODEL` as its command.",
-    );
+    const folders = foldersOf(substitutedIn(objectOr(file.volumes), lookup));
+    const found = services.map(([name, service]) => {
+      const whole = substitutedIn(extended(objectOr(service), file, source), lookup);
+      return serviceOf(name, withFolders(whole, folders), source);
+    });
+    const read = readOf(found, NO_SERVER);
+    return { ...read, leftOut: [...(read.leftOut ?? []), ...unreadOfFile(file, source)] };
   },
 };
+
+const NO_SERVER =
+  "No start of vLLM can be read in its services. Give one with an image of vLLM, or with `vllm serve MODEL` as its command.";
 
 /** What the file's folder says of variables: the `.env` beside it. */
 function lookupOf({ beside }: Source): Lookup {
@@ -96,13 +131,43 @@ function lookupOf({ beside }: Source): Lookup {
   return (name) => (isSecretName(name) ? undefined : known.get(name));
 }
 
-/** A service with what it takes of another one of the file. */
-function extended(service: JsonObject, file: JsonObject): JsonObject {
+/** A service with what it takes of another one, of this file or of one beside it. */
+function extended(service: JsonObject, file: JsonObject, { beside }: Source): JsonObject {
   const from = isRecord(service.extends) ? service.extends : { service: service.extends };
-  const base = from.file === undefined ? textOr(from.service) : "";
-  const services = objectOr(file.services);
-  if (base === "" || !Object.hasOwn(services, base)) return service;
-  return { ...objectOr(services[base]), ...service };
+  const other = textOr(from.file);
+  const text = other === "" ? undefined : beside(other);
+  if (other !== "" && text === undefined)
+    refuseCommand(
+      `A service takes its keys from ${asWritten(other)} (\`extends\`), which isn't beside this file: give what \`docker compose config\` prints.`,
+    );
+  const [base = file] = text === undefined ? [file] : publishedSource({ text }).documents();
+  const services = objectOr(base.services);
+  const name = textOr(from.service);
+  if (name === "" || !Object.hasOwn(services, name)) return service;
+  return { ...objectOr(services[name]), ...service };
+}
+
+/** The folder of the machine that each volume of the file is, where its options say one. */
+function foldersOf(volumes: JsonObject): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const [name, volume] of Object.entries(volumes)) {
+    const { device, o: options } = objectOr(objectOr(volume).driver_opts);
+    if (textOr(device) !== "" && /(?:^|,)r?bind(?:,|$)/.test(textOr(options)))
+      found.set(name, textOr(device));
+  }
+  return found;
+}
+
+/** A service with the folder of each volume in its place. */
+function withFolders(service: JsonObject, folders: ReadonlyMap<string, string>): JsonObject {
+  if (folders.size === 0 || !Array.isArray(service.volumes)) return service;
+  const folder = (name: string) => folders.get(name) ?? name;
+  const volumes = service.volumes.map((volume: unknown) =>
+    isRecord(volume)
+      ? { ...volume, source: folder(textOr(volume.source)) }
+      : String(volume).replace(/^[^:]+(?=:)/, folder),
+  );
+  return { ...service, volumes };
 }
 
 /** Every text of a service with its variables substituted. */
@@ -125,11 +190,12 @@ function serviceOf(name: string, service: JsonObject, source: Source): FilePart 
     server: {
       name: `the service \`${name}\``,
       called: name,
+      line: source.lineAt(["services", name]),
       ...(Array.isArray(service.profiles) ? { isAsked: true } : {}),
       launch() {
         const launch = theLaunch(words);
         if (image === "") refuseCommand(noImage(name));
-        return { ...launch, leftOut: [...launch.leftOut, ...unread(service)] };
+        return { ...launch, leftOut: [...launch.leftOut, ...unread(name, service, source)] };
       },
     },
   };
@@ -150,7 +216,9 @@ function runOf(service: JsonObject): readonly string[] {
     command,
     options: [
       ...Object.entries(OPTIONS).flatMap(([key, option]) =>
-        valuesOf(service[key]).map((value) => [option, value] as const),
+        key === "gpus" && Array.isArray(service.gpus)
+          ? []
+          : valuesOf(service[key]).map((value) => [option, value] as const),
       ),
       ...Object.entries(SWITCHES).flatMap(([key, option]) =>
         service[key] === true ? [[option, true] as const] : [],
@@ -161,7 +229,6 @@ function runOf(service: JsonObject): readonly string[] {
       ...gpusOf(service),
       ...memoryOf(service),
       ...limitsOf(service.ulimits),
-      ...(isRecord(service.healthcheck) ? [["health-cmd", "..."] as const] : []),
     ],
   });
 }
@@ -239,13 +306,15 @@ const limitsOf = (limits: unknown) =>
   });
 
 /** Keys of a service that no option of `docker run` says. */
-const unread = (service: JsonObject): LeftOut[] =>
-  unreadKeys(
-    Object.keys(service),
-    (key) =>
-      READ.has(key) ||
-      Object.hasOwn(OPTIONS, key) ||
-      Object.hasOwn(SWITCHES, key) ||
-      key.startsWith("x-"),
-    { named: (key) => `the service's \`${key}\``, why: WHY },
-  );
+const unread = (name: string, service: JsonObject, { lineAt }: Source): LeftOut[] =>
+  unreadIn(withoutExtensions(service), OF_SERVICE, {
+    named: (key) => `the service's \`${key}\``,
+    lineAt: (path) => lineAt(["services", name, ...path]),
+  });
+
+const unreadOfFile = (file: JsonObject, { lineAt }: Source): LeftOut[] =>
+  unreadIn(withoutExtensions(file), OF_FILE, { named: (key) => `the file's \`${key}\``, lineAt });
+
+/** A map without the keys that compose passes over. */
+const withoutExtensions = (map: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(map).filter(([key]) => !key.startsWith("x-")));

@@ -1,14 +1,16 @@
 import { isSecretName } from "../../../faults/secrets";
 import { standIn } from "../command/words";
 
+/** An option of `docker run` by its long name; `true` for a switch. */
+export type Option = readonly [name: string, value: string | true];
+
 /** A container as a file describes it. */
 export interface Container {
   readonly image: string;
   /** Words that take the place of the image's entrypoint; empty for none. */
   readonly entrypoint?: readonly string[];
   readonly command: readonly string[];
-  /** Options of `docker run` by their long names; `true` for a switch. */
-  readonly options: readonly (readonly [name: string, value: string | true])[];
+  readonly options: readonly Option[];
   /** Options as a command line has them. */
   readonly raw?: readonly string[];
 }

@@ -1,8 +1,18 @@
 import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { startsVllm, theLaunch } from "../command/launch";
+import type { LeftOut } from "../command/words";
 import { companion } from "./companions";
-import { dockerRunOf, envOption, scalarText, scalarTexts, variableIn } from "./container";
+import {
+  dockerRunOf,
+  envOption,
+  type Option,
+  scalarText,
+  scalarTexts,
+  variableIn,
+} from "./container";
 import { type FilePart, type PublishedKind, readOf } from "./kind";
+import type { Source } from "./source";
+import { type Keys, unreadIn } from "./unread";
 
 /** Variables that images of vLLM and CUDA set themselves. */
 const OF_IMAGE =
@@ -14,13 +24,24 @@ export const dockerInspect: PublishedKind = {
   servers(source) {
     const containers = source
       .documents()
-      .flatMap((each) => (isRecord(each.Config) ? [each] : objectsIn(each.items)));
-    const found = containers.map((container): FilePart => {
+      .flatMap((each) =>
+        isRecord(each.Config)
+          ? [{ container: each, at: [] }]
+          : objectsIn(each.items).map((container, index) => ({ container, at: [index] })),
+      );
+    const found = containers.map(({ container, at }): FilePart => {
       const words = runOf(container);
       const name = `the container \`${nameOf(container)}\``;
       const image = textOr(objectOr(container.Config).Image);
       return startsVllm(words)
-        ? { server: { name, called: nameOf(container), launch: () => launched(words) } }
+        ? {
+            server: {
+              name,
+              called: nameOf(container),
+              line: source.lineAt([...at, "Config"]),
+              launch: () => launched(words, unread(container, at, source)),
+            },
+          }
         : { other: companion(name, image) };
     });
     return readOf(
@@ -31,6 +52,41 @@ export const dockerInspect: PublishedKind = {
 };
 
 const nameOf = ({ Name: name }: JsonObject): string => textOr(name).replace(/^\//, "");
+
+/** The size of shared memory that Docker gives a container where nobody chose one. */
+const USUAL_SHARED = 64 * 1024 * 1024;
+
+const said = (value: unknown, why: string): string | undefined =>
+  value === 0 || value === -1 || value === false || value === "" ? undefined : why;
+
+const NO_SETTING = "a server has no setting for it.";
+
+/** What becomes of what Docker has of a container: it names each of its own defaults, too. */
+const OF_HOST: Keys = {
+  ...{ RestartPolicy: true, IpcMode: true, Runtime: true, NetworkMode: true, Privileged: true },
+  ...{ DeviceRequests: true, Binds: true, Mounts: true, PortBindings: true, Devices: true },
+  ...{ Memory: true, ShmSize: true, Ulimits: true, ExtraHosts: true, CapAdd: true },
+  // What Docker or the image sets without being asked.
+  ...{ ConsoleSize: true, CgroupnsMode: true, MaskedPaths: true, ReadonlyPaths: true },
+  ...{ ContainerIDFile: true, CgroupParent: true, Cgroup: true, Isolation: true },
+  ...{ VolumeDriver: true, Annotations: true, CgroupManager: true, CgroupMode: true },
+  AutoRemove: (value) =>
+    said(value, "the container stays when it stops, so that its log can be read."),
+  LogConfig: (value) =>
+    Object.keys(objectOr(objectOr(value).Config)).length > 0
+      ? "Docker keeps the log by its own settings."
+      : undefined,
+  MemorySwap: (value) => said(value, "Docker's limit doesn't count GPU memory."),
+  MemoryReservation: (value) =>
+    said(value, "memory is reserved by the share: `gpuMemoryUtilization`."),
+  "*": (value) => said(value, NO_SETTING),
+};
+
+const unread = (container: JsonObject, at: readonly number[], { lineAt }: Source): LeftOut[] =>
+  unreadIn(container.HostConfig, OF_HOST, {
+    named: (key) => `the container's \`${key}\``,
+    lineAt: (path) => lineAt([...at, "HostConfig", ...path]),
+  });
 
 /** The `docker run` that made a container. */
 function runOf(container: JsonObject): readonly string[] {
@@ -61,6 +117,8 @@ function runOf(container: JsonObject): readonly string[] {
             count === -1 || count === 1 ? "all" : `device=${scalarTexts(ids).join(",")}`,
           ] as const,
       ),
+      ...ofHost(host),
+      ...labelsOf(container),
       ...scalarTexts(host.Binds).map((bind) => ["volume", bind] as const),
       ...portsOf(host.PortBindings),
       ...scalarTexts(env)
@@ -69,6 +127,41 @@ function runOf(container: JsonObject): readonly string[] {
     ],
   });
 }
+
+/** What else a container was given of its machine. */
+function ofHost(host: JsonObject): Option[] {
+  const { Memory: memory, ShmSize: shared } = host;
+  const isShared = typeof shared === "number" && shared !== 0 && shared !== USUAL_SHARED;
+  return [
+    ...(typeof memory === "number" && memory !== 0 ? [["memory", String(memory)] as const] : []),
+    ...(isShared ? [["shm-size", String(shared)] as const] : []),
+    ...objectsIn(host.Devices).map(
+      ({ PathOnHost: path }) => ["device", scalarText(path) ?? ""] as const,
+    ),
+    ...objectsIn(host.Mounts).map(
+      ({ Type: type, Source: source, Target: target }) =>
+        [
+          "mount",
+          `type=${textOr(type)},source=${textOr(source)},target=${textOr(target)}`,
+        ] as const,
+    ),
+    ...objectsIn(host.Ulimits).map(
+      ({ Name: name, Soft: soft, Hard: hard }) =>
+        ["ulimit", `${textOr(name)}=${scalarText(soft)}:${scalarText(hard)}`] as const,
+    ),
+    ...scalarTexts(host.ExtraHosts).map((each) => ["add-host", each] as const),
+    ...scalarTexts(host.CapAdd).map((each) => ["cap-add", each] as const),
+  ];
+}
+
+/** Labels that an image brings, or that compose gives its containers. */
+const OF_OTHERS =
+  /^(?:org\.opencontainers|com\.(?:nvidia|docker)|io\.(?:podman|buildah)|desktop\.docker)\.|^maintainer$/;
+
+const labelsOf = ({ Config: config }: JsonObject): Option[] =>
+  Object.entries(objectOr(objectOr(config).Labels)).flatMap(([name, value]) =>
+    OF_OTHERS.test(name) ? [] : [["label", `${name}=${scalarText(value) ?? ""}`] as const],
+  );
 
 /** What Docker has where nobody chose anything. */
 const USUAL = new Set(["no", "private", "default", "bridge", "runc"]);
@@ -82,10 +175,14 @@ function portsOf(bindings: unknown) {
   );
 }
 
-function launched(words: readonly string[]) {
+function launched(words: readonly string[], unread: readonly LeftOut[]) {
   const { container, ...launch } = theLaunch(words);
   if (container === undefined) throw new Error("`docker run` makes a container");
   // Docker names the image's own entrypoint too.
   const leftOut = container.leftOut.filter(({ what }) => !what.startsWith("--entrypoint"));
-  return { ...launch, container: { ...container, leftOut } };
+  return {
+    ...launch,
+    leftOut: [...launch.leftOut, ...unread],
+    container: { ...container, leftOut },
+  };
 }

@@ -1,7 +1,6 @@
 import type { SERVICES } from "../../../components/services";
-import { ownValue } from "../../../faults/defined";
 import type { Launch } from "../command/started";
-import { asWritten, type LeftOut } from "../command/words";
+import type { LeftOut } from "../command/words";
 import type { Source } from "./source";
 
 /** A kind of file that people publish, and how servers of vLLM are found in it. */
@@ -55,40 +54,14 @@ export const readOf = (parts: readonly FilePart[], none: string): FileRead => ({
   none,
 });
 
-/** Says of each key that a map has, and that has no place in a stack file, why. */
-export const withoutPlace = (
-  why: Readonly<Record<string, string>>,
-  has: (key: string) => boolean,
-  named: (key: string) => string,
-): LeftOut[] =>
-  Object.entries(why).flatMap(([key, reason]) =>
-    has(key) ? [{ what: named(key), why: reason }] : [],
-  );
-
-/** How keys of a map that nobody reads are said. */
-interface UnreadWords {
-  readonly named: (key: string) => string;
-  /** Why a key has no place in a stack file, where there is more to say than `otherwise`. */
-  readonly why?: Readonly<Record<string, string>>;
-  readonly otherwise?: string;
-}
-
-/** Says of each key that isn't read that it isn't carried over. */
-export const unreadKeys = (
-  keys: Iterable<string>,
-  isRead: (key: string) => boolean,
-  { named, why = {}, otherwise = "a server has no setting for it." }: UnreadWords,
-): LeftOut[] =>
-  [...keys].flatMap((key) =>
-    isRead(key) ? [] : [{ what: named(asWritten(key)), why: ownValue(why, key) ?? otherwise }],
-  );
-
 /** One server of a file. */
 export interface FileServer {
   /** What the file calls it: "the service `vllm`". */
   readonly name: string;
   /** Its name alone, as a person may have chosen it: `vllm`. */
   readonly called?: string;
+  /** The line of its file that it begins in, where the start doesn't know it. */
+  readonly line?: number;
   /** It runs only if somebody asks for it. */
   readonly isAsked?: true;
   /** Reads it, or refuses it in a sentence. */

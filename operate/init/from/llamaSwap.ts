@@ -6,7 +6,9 @@ import { asWritten, type LeftOut, standIn } from "../command/words";
 import { companion } from "./companions";
 import { plainWords, scalarText, scalarTexts } from "./container";
 import { withEnvFiles } from "./envFiles";
-import { type FilePart, type PublishedKind, readOf, unreadKeys } from "./kind";
+import { type FilePart, type PublishedKind, readOf } from "./kind";
+import type { Source } from "./source";
+import { type Keys, unreadIn } from "./unread";
 
 /** The first port that llama-swap gives a model (its README, `startPort`). */
 const FIRST_PORT = 5800;
@@ -23,6 +25,7 @@ export const llamaSwap: PublishedKind = {
       const written = withMacros(withoutRemarks(textOr(objectOr(model).cmd)), macros);
       return modelOf(name, objectOr(model), {
         macros,
+        source,
         words: withEnvFiles(plainWords(written), source),
       });
     });
@@ -32,7 +35,7 @@ export const llamaSwap: PublishedKind = {
     );
     return {
       ...read,
-      leftOut: [...(read.leftOut ?? []), ...unreadOfFile(file)],
+      leftOut: [...(read.leftOut ?? []), ...unreadOfFile(file, source)],
       choice: choiceText(found),
     };
   },
@@ -59,9 +62,10 @@ function macrosOf({ macros }: JsonObject): Macros {
 interface Started {
   readonly words: readonly string[];
   readonly macros: Macros;
+  readonly source: Source;
 }
 
-function modelOf(name: string, model: JsonObject, { words, macros }: Started): FilePart {
+function modelOf(name: string, model: JsonObject, { words, macros, source }: Started): FilePart {
   const what = `the model \`${asWritten(name)}\``;
   if (!startsVllm(words))
     return { other: companion(what, ...programsOf(words), ...words.filter(isScript)) };
@@ -72,10 +76,11 @@ function modelOf(name: string, model: JsonObject, { words, macros }: Started): F
     server: {
       name: what,
       called: name,
+      line: source.lineAt(["models", name]),
       launch() {
         const launch = theLaunch(words, variables);
         const values = [{ path: ["start"], value: "onRequest", why: ON_REQUEST }];
-        return { ...launch, values, leftOut: [...launch.leftOut, ...unread(model)] };
+        return { ...launch, values, leftOut: [...launch.leftOut, ...unread(name, model, source)] };
       },
     },
   };
@@ -104,33 +109,37 @@ function withMacros(text: string, macros: Macros): string {
   return made.slice(0, LONGEST).replace(/\$\{[\w.-]+\}/g, standIn);
 }
 
-/** Why a key of a model has no place in a stack file. */
-const WHY: Readonly<Record<string, string>> = {
+/** What becomes of the keys of a model. */
+const OF_MODEL: Keys = {
+  ...{ cmd: true, env: true, macros: true, name: true, description: true, unlisted: true },
+  metadata: true,
   ttl: "with `onDemand`, `idleMinutes` says it.",
   aliases: "write its `aliases` below the server.",
   filters: "requests reach the server as they are.",
+  cmdStop: "`serving stop` stops it.",
+  proxy: "the server is asked at its own port.",
+  checkEndpoint: "the health check asks for /health, and `healthcheck` sets its times.",
+  useModelName: "write that name as `servedModelName`.",
 };
 
 /** The same of the whole file. */
-const WHY_OF_FILE: Readonly<Record<string, string>> = {
+const OF_FILE: Keys = {
+  ...{ models: true, macros: true, startPort: true },
   groups: "which servers run together follows from the machine's memory (`onDemand`).",
   matrix: "which servers run together follows from the machine's memory (`onDemand`).",
   hooks: "a server with `start: always` runs from the beginning.",
+  healthCheckTimeout: "the health check asks for /health, and `healthcheck` sets its times.",
 };
 
-/** Keys that are read, or that only name what is there. */
-const READ = new Set(["cmd", "env", "macros", "name", "description", "unlisted", "metadata"]);
-const READ_OF_FILE = new Set(["models", "macros", "startPort"]);
-
-const unread = (model: JsonObject): LeftOut[] =>
-  unreadKeys(Object.keys(model), (key) => READ.has(key), {
+const unread = (name: string, model: JsonObject, { lineAt }: Source): LeftOut[] =>
+  unreadIn(model, OF_MODEL, {
     named: (key) => `the model's \`${key}\``,
-    why: WHY,
+    lineAt: (path) => lineAt(["models", name, ...path]),
   });
 
-const unreadOfFile = (file: JsonObject): LeftOut[] =>
-  unreadKeys(Object.keys(file), (key) => READ_OF_FILE.has(key), {
+const unreadOfFile = (file: JsonObject, { lineAt }: Source): LeftOut[] =>
+  unreadIn(file, OF_FILE, {
     named: (key) => `the file's \`${key}\``,
-    why: WHY_OF_FILE,
+    lineAt,
     otherwise: "nothing here takes it over.",
   });

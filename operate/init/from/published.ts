@@ -45,7 +45,7 @@ export const isKnownFile = (published: Published): boolean =>
   FILES.includes(kindOf(publishedSource(published)));
 
 /** A server of a published text that could be read. */
-export interface PublishedServer extends Omit<FileServer, "launch"> {
+export interface PublishedServer extends Omit<FileServer, "launch" | "line"> {
   readonly start: Launch;
 }
 
@@ -82,12 +82,13 @@ const MOST_DOCUMENTS = 20;
 
 /** What is left out, where one reason is that of several said once. */
 function alikeText(all: readonly LeftOut[]): readonly string[] {
-  const byReason = new Map<string, readonly string[]>();
-  for (const { what, why } of all) byReason.set(why, [...(byReason.get(why) ?? []), what]);
-  return [...byReason].map(([why, names]) =>
+  const byReason = new Map<string, readonly LeftOut[]>();
+  for (const each of all) byReason.set(each.why, [...(byReason.get(each.why) ?? []), each]);
+  return [...byReason].map(([why, those]) =>
     leftOutText({
-      what: listOf(names),
-      why: names.length > 1 ? why.replace(/^it (?=\w+s\b)/, "each ") : why,
+      what: listOf(those.map(({ what }) => what)),
+      why: those.length > 1 ? why.replace(/^it (?=\w+s\b)/, "each ") : why,
+      lines: those.flatMap(({ line }) => line ?? []),
     }),
   );
 }
@@ -145,9 +146,14 @@ function startsOf(all: readonly FileServer[], source: Source) {
   const servers: PublishedServer[] = [];
   const leftOut: LeftOut[] = [];
   const faults: WrongUse[] = [];
-  for (const { launch, ...server } of all.slice(0, MOST_READ)) {
+  const { lineOf } = source;
+  for (const { launch, line, ...server } of all.slice(0, MOST_READ)) {
     const start = unlessRefused(() => withConfig(launch(), source));
-    if (!(start instanceof WrongUse)) servers.push({ ...server, start });
+    if (!(start instanceof WrongUse))
+      servers.push({
+        ...server,
+        start: { ...start, ...defined({ line: line ?? start.line }), lineOf },
+      });
     else {
       faults.push(start);
       leftOut.push({ what: server.name, why: reasonOf(start, server.name) });

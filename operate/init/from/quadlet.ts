@@ -1,10 +1,19 @@
+import { defined } from "../../../faults/defined";
 import { programsOf, startsVllm, theLaunch } from "../command/launch";
-import type { LeftOut } from "../command/words";
 import { runsInstead } from "./companions";
-import { dockerRunOf, envOption, plainWords } from "./container";
+import { dockerRunOf, envOption, type Option, plainWords } from "./container";
 import { withEnvFiles } from "./envFiles";
-import { type PublishedKind, unreadKeys } from "./kind";
-import { environmentOf, hasSection, unitFile, unitWords, withSpecifiers } from "./unitFile";
+import type { PublishedKind } from "./kind";
+import {
+  environmentOf,
+  hasSection,
+  type Section,
+  unitFile,
+  unitWords,
+  withSpecifiers,
+} from "./unitFile";
+import { AROUND, OF_SERVICE, unreadOf } from "./unitKeys";
+import type { Keys } from "./unread";
 
 /** Options of `podman run`, by the key of a Quadlet that says the same. */
 const OPTIONS: Readonly<Record<string, string>> = {
@@ -27,35 +36,41 @@ const OPTIONS: Readonly<Record<string, string>> = {
   Mount: "mount",
 };
 
-/** Keys that are read otherwise. */
-const READ = new Set([
-  "Image",
-  "Exec",
-  "Entrypoint",
-  "Environment",
-  "PodmanArgs",
-  "GlobalArgs",
-  "Secret",
-]);
+/** What becomes of the other keys of the container. */
+const OF_CONTAINER: Keys = {
+  ...Object.fromEntries(Object.keys(OPTIONS).map((key) => [key, true])),
+  ...{ Image: true, Exec: true, Entrypoint: true, Environment: true },
+  ...{ PodmanArgs: true, GlobalArgs: true, Secret: true },
+  AutoUpdate: "the image is pinned: `serving pin --newer` lists newer ones.",
+  StopTimeout: "it is `stopGraceSeconds`.",
+  LogDriver: "Docker keeps the log, and `serving logs` reads it.",
+  Pod: "the container is one of its own, and its port is published.",
+  EnvironmentHost: "a server gets the variables of `environment` alone.",
+};
 
 export const quadlet: PublishedKind = {
   kind: "a Podman Quadlet",
   looksLike: ({ text }) => hasSection(text, "Container"),
   servers(source) {
-    const container =
-      unitFile(source.text).get("Container") ?? new Map<string, readonly string[]>();
+    const unit = unitFile(source.text);
+    const container: Section = unit.sections.get("Container") ?? new Map();
     const words = withEnvFiles(runOf(container), source);
     if (!startsVllm(words))
       return { servers: [], none: `Its container ${runsInstead(...programsOf(words))} ${INSTEAD}` };
     const launch = () => theLaunch(words);
-    return { servers: [{ name: "its container", launch }], leftOut: unread(container) };
+    const keys = { ...AROUND, Service: OF_SERVICE, Container: OF_CONTAINER };
+    const line = unit.lineAt("Container", "Image");
+    return {
+      servers: [{ name: "its container", launch, ...defined({ line }) }],
+      leftOut: unreadOf(unit, keys),
+    };
   },
 };
 
 const INSTEAD = "Give one whose Image= is one of vLLM, or whose Exec= begins with `vllm serve`.";
 
 /** The `podman run` that a Quadlet is. */
-function runOf(container: ReadonlyMap<string, readonly string[]>): readonly string[] {
+function runOf(container: Section): readonly string[] {
   const values = (key: string) => container.get(key) ?? [];
   const [image = ""] = values("Image").slice(-1);
   const [exec = ""] = values("Exec").slice(-1);
@@ -80,14 +95,9 @@ const entrypointWords = (value: string): string[] =>
   value.startsWith("[") ? plainWords(value.replace(/[[\],]/g, " ")) : plainWords(value);
 
 /** A secret that becomes a variable of the container: `NAME,type=env,target=HF_TOKEN`. */
-function secretOption(value: string) {
+function secretOption(value: string): Option[] {
   const [name = "", ...more] = value.split(",");
-  if (!more.includes("type=env")) return [];
+  if (!more.includes("type=env")) return [["secret", value]];
   const target = more.find((each) => each.startsWith("target="))?.slice("target=".length);
   return [envOption(target ?? name, undefined)];
 }
-
-const unread = (container: ReadonlyMap<string, readonly string[]>): LeftOut[] =>
-  unreadKeys(container.keys(), (key) => READ.has(key) || Object.hasOwn(OPTIONS, key), {
-    named: (key) => `${key}=`,
-  });

@@ -13,7 +13,7 @@ export const sparkRecipe: PublishedKind = {
     const [file = {}] = source.documents();
     const { command, image, variables, leftOut } = recipeCommand(file);
     const { launches } = launchesIn(command);
-    return serversOf({ launches, documents: [] }, (launch) => ({
+    return serversOf({ launches, documents: [] }, ({ line: _, ...launch }) => ({
       ...launch,
       ...(image === undefined ? {} : { image }),
       variables: new Map([...variables, ...launch.variables]),

@@ -172,14 +172,7 @@ function joined(
   failed: readonly LeftOut[],
 ): CommandServer {
   const all = [first, ...others];
-  const allLeft = [
-    ...ofSeveral(all, ({ told: { leftOut: left } }) => left, leftOutText).map(({ keys, item }) => ({
-      ...item,
-      what: `${keys}${item.what}`,
-    })),
-    ...leftOut,
-    ...failed,
-  ];
+  const allLeft = [...leftOutOf(all), ...leftOut, ...failed];
   const texts = (of: (server: CommandServer) => readonly string[]) =>
     ofSeveral(all, of, (text) => text).map(({ keys, item }) => `${keys}${item}`);
   const modelCache = all.flatMap(({ server }) => server.server.modelCache ?? [])[0];
@@ -206,23 +199,36 @@ function joined(
   };
 }
 
+/** What is left out of the servers, each once with all of its lines. */
+function leftOutOf(all: readonly Made[]): LeftOut[] {
+  const withoutLine = ({ what, why }: LeftOut) => leftOutText({ what, why });
+  const found = ofSeveral(all, ({ told: { leftOut } }) => leftOut, withoutLine);
+  return found.map(({ keys, item: { what, why }, items }) => {
+    const lines = [...new Set(items.flatMap(({ line }) => line ?? []))];
+    return { what: `${keys}${what}`, why, ...(lines.length === 0 ? {} : { lines }) };
+  });
+}
+
 /** What is said of servers, each once with the keys that it is said of; of all of them, without. */
 function ofSeveral<Item>(
   made: readonly Made[],
   of: (server: CommandServer) => readonly Item[],
   textOf: (item: Item) => string,
-): readonly { readonly keys: string; readonly item: Item }[] {
-  const found = new Map<string, { readonly item: Item; readonly keys: Set<string> }>();
+): readonly { readonly keys: string; readonly item: Item; readonly items: readonly Item[] }[] {
+  const found = new Map<string, { readonly items: Item[]; readonly keys: Set<string> }>();
   for (const { key, server } of made)
     for (const item of of(server)) {
       const text = textOf(item);
-      const { keys } = found.get(text) ?? { keys: new Set<string>() };
-      found.set(text, { item, keys: keys.add(key) });
+      const { items, keys } = found.get(text) ?? { items: [], keys: new Set<string>() };
+      items.push(item);
+      found.set(text, { items, keys: keys.add(key) });
     }
-  return [...found.values()].map(({ item, keys }) => ({
-    item,
-    keys: keys.size === made.length ? "" : `${[...keys].join(", ")}: `,
-  }));
+  return [...found.values()].flatMap(({ items, keys }) =>
+    items.slice(0, 1).map((item) => ({
+      ...{ item, items },
+      keys: keys.size === made.length ? "" : `${[...keys].join(", ")}: `,
+    })),
+  );
 }
 
 /** Which server of the stack file is which of the text. */

@@ -2,8 +2,9 @@ import { basename, dirname, join, normalize } from "node:path";
 import { attempt } from "../../../faults/defined";
 import { isRecord, type JsonObject } from "../../../faults/json";
 import { readTextFile } from "../../../faults/textFile";
-import { parseYamlDocuments } from "../../../faults/yamlDocument";
+import { parseYamlDocuments, type SourceDocument } from "../../../faults/yamlDocument";
 import { thousands } from "../../../units/thousands";
+import { type LineOf, linesOf } from "../command/lines";
 import { COMMAND, expansions, refuseCommand } from "../command/words";
 
 /** A text that somebody published. */
@@ -22,6 +23,10 @@ export interface Source {
   readonly keys: ReadonlySet<string>;
   /** Its documents of YAML or JSON. Throws `UnreadableInput`. */
   documents(): readonly JsonObject[];
+  /** The line of a key in one of its documents, or of the nearest one around it that stands there. */
+  lineAt(path: readonly PropertyKey[], document?: number): number;
+  /** The line of a word. */
+  readonly lineOf: LineOf;
   /**
    * The text of a file below its folder, or for a path elsewhere of the file that lies there by its
    * last part; `undefined` where it isn't there.
@@ -37,15 +42,22 @@ export const hasModelMap = ({ keys, documents }: Source): boolean =>
 export function publishedSource({ text: whole, file }: Published): Source {
   const text = withoutFences(whole.replace(/^\ufeff/, "").replaceAll("\r\n", "\n"));
   refuseOverlong(text);
+  let parsed: readonly SourceDocument[] | undefined;
   let read: readonly JsonObject[] | undefined;
+  const inYaml = () => {
+    parsed ??= parseYamlDocuments(COMMAND, text);
+    return parsed;
+  };
   return {
     text,
     place: (line) => (file === undefined ? `line ${line}` : `${file}:${line}`),
     keys: keysOf(text),
     documents() {
-      read ??= parseYamlDocuments(COMMAND, text).map(({ value }) => merged(value));
+      read ??= inYaml().map(({ value }) => merged(value));
       return read;
     },
+    lineAt: (path, document = 0) => inYaml()[document]?.locate(path, "key").line ?? 1,
+    lineOf: linesOf(text),
     beside(name) {
       if (file === undefined) return undefined;
       // A file of the machine's may have been brought along.

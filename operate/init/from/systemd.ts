@@ -1,30 +1,28 @@
+import { defined } from "../../../faults/defined";
 import { NO_ENV_FILE } from "../command/dockerOptions";
 import { programsOf, startsVllm, theLaunch } from "../command/launch";
 import { asWritten, expansions, type LeftOut } from "../command/words";
 import { runsInstead } from "./companions";
 import { withEnvFiles } from "./envFiles";
-import { type PublishedKind, withoutPlace } from "./kind";
+import type { PublishedKind } from "./kind";
 import type { Source } from "./source";
 import { dotEnv } from "./substitute";
-import { environmentOf, hasSection, unitFile, unitWords, withSpecifiers } from "./unitFile";
-
-/** Why a key of the service has no place in a stack file. */
-const WHY: Readonly<Record<string, string>> = {
-  ExecStartPre:
-    "nothing runs before the server but its start gate: `serving fetch` brings the image.",
-  ExecStartPost: "no other command runs once it has started.",
-  ExecStop: "`serving stop` stops it.",
-  User: "vLLM runs as the image's own user.",
-  WorkingDirectory: "a server's container has folders of its own.",
-};
-
-type Section = ReadonlyMap<string, readonly string[]>;
+import {
+  environmentOf,
+  hasSection,
+  type Section,
+  unitFile,
+  unitWords,
+  withSpecifiers,
+} from "./unitFile";
+import { AROUND, OF_SERVICE, unreadOf } from "./unitKeys";
 
 export const systemd: PublishedKind = {
   kind: "a systemd unit",
   looksLike: ({ text }) => hasSection(text, "Service"),
   servers(source) {
-    const service: Section = unitFile(source.text).get("Service") ?? new Map();
+    const unit = unitFile(source.text);
+    const service: Section = unit.sections.get("Service") ?? new Map();
     const { variables, unread } = variablesOf(service, source);
     const commands = (service.get("ExecStart") ?? []).map((line) =>
       withEnvFiles(unitWords(line.replace(/^[-@:+!|]+/, ""), variables), source),
@@ -36,8 +34,17 @@ export const systemd: PublishedKind = {
       return { ...start, unread: [...(start.unread ?? []), ...unread] };
     };
     return {
-      servers: [{ name: "its ExecStart", launch }],
-      leftOut: [...unread.map((file) => notRead(file, words)), ...leftOutOf(service)],
+      servers: [
+        {
+          name: "its ExecStart",
+          launch,
+          ...defined({ line: unit.lineAt("Service", "ExecStart") }),
+        },
+      ],
+      leftOut: [
+        ...unread.map((file) => notRead(file, words)),
+        ...unreadOf(unit, { ...AROUND, Service: OF_SERVICE }),
+      ],
     };
   },
 };
@@ -71,12 +78,6 @@ function notRead(file: string, words: readonly string[]): LeftOut {
     unknown.size === 0
       ? ""
       : ` It may set ${[...unknown].map((each) => `\`${each}\``).join(", ")}, which nobody else here does.`;
-  return { what: `EnvironmentFile=${asWritten(file)}`, why: `${NO_ENV_FILE}${open}` };
+  const what = `EnvironmentFile=${asWritten(file)}`;
+  return { what, why: `${NO_ENV_FILE}${open}`, words: [what] };
 }
-
-const leftOutOf = (service: Section): LeftOut[] =>
-  withoutPlace(
-    WHY,
-    (key) => service.has(key),
-    (key) => key,
-  );

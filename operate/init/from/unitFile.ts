@@ -2,8 +2,15 @@ import { isSecretName } from "../../../faults/secrets";
 import { standIn } from "../command/words";
 import { plainWords, variableIn } from "./container";
 
-/** A file of systemd's form: values of each key, in their order, by section. */
-export type UnitFile = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
+/** Values of each key of a section, in their order. */
+export type Section = ReadonlyMap<string, readonly string[]>;
+
+/** A file of systemd's form. */
+export interface UnitFile {
+  readonly sections: ReadonlyMap<string, Section>;
+  /** The line of a key that still has a value, of its last one. */
+  lineAt(section: string, key: string): number | undefined;
+}
 
 /** Whether a text has a section of this name, and isn't a script that writes such a file. */
 export function hasSection(text: string, name: string): boolean {
@@ -17,39 +24,50 @@ const DOCUMENT = /<<-?[ \t]*["'\\]?[A-Za-z_]\w*/;
 /** Reads a unit: a line that ends with a backslash goes on, and an empty value clears what was before. */
 export function unitFile(text: string): UnitFile {
   const sections = new Map<string, Map<string, string[]>>();
-  let section = new Map<string, string[]>();
-  for (const line of logicalLines(text)) {
-    const [, name] = /^\[([^\]]+)\]\s*$/.exec(line) ?? [];
+  const lines = new Map<string, number>();
+  let [called, section] = ["", new Map<string, string[]>()];
+  for (const { line, text: whole } of logicalLines(text)) {
+    const [, name] = /^\[([^\]]+)\]\s*$/.exec(whole) ?? [];
     if (name !== undefined) {
+      called = name;
       section = sections.get(name) ?? new Map<string, string[]>();
       sections.set(name, section);
     }
-    const [, key, value = ""] = /^([A-Za-z][\w-]*)\s*=\s*([\s\S]*)$/.exec(line) ?? [];
+    const [, key, value = ""] = /^([A-Za-z][\w-]*)\s*=\s*([\s\S]*)$/.exec(whole) ?? [];
     if (key === undefined) continue;
     const values = value === "" ? [] : (section.get(key) ?? []);
     if (value !== "") values.push(value);
     section.set(key, values);
+    lines.set(`${called}.${key}`, line);
   }
-  return sections;
+  return { sections, lineAt: (name, key) => lines.get(`${name}.${key}`) };
 }
 
-/** Lines of a unit without its comments, those that go on put together. */
-function logicalLines(text: string): string[] {
-  const lines: string[] = [];
+/** A line of a unit without comments, those that go on put together, and where it begins. */
+interface LogicalLine {
+  readonly line: number;
+  readonly text: string;
+}
+
+function logicalLines(text: string): LogicalLine[] {
+  const lines: LogicalLine[] = [];
   let parts: string[] | undefined;
-  for (const raw of text.split("\n")) {
+  let begun = 0;
+  const end = () => lines.push({ line: begun, text: parts?.join(" ") ?? "" });
+  for (const [index, raw] of text.split("\n").entries()) {
     const line = raw.trimEnd();
     // A comment may stand among the lines of one value.
     if (/^\s*[#;]/.test(line)) continue;
     const goesOn = line.endsWith("\\");
     const part = goesOn ? line.slice(0, -1) : line;
-    if (parts === undefined) parts = [part.trimStart()];
+    if (parts === undefined) [parts, begun] = [[part.trimStart()], index + 1];
     else parts.push(part);
     if (goesOn) continue;
-    lines.push(parts.join(" "));
+    end();
     parts = undefined;
   }
-  return parts === undefined ? lines : [...lines, parts.join(" ")];
+  if (parts !== undefined) end();
+  return lines;
 }
 
 /** The variables of `Environment=`. */

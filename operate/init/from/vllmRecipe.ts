@@ -2,6 +2,7 @@ import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/jso
 import { asWritten, type LeftOut } from "../command/words";
 import { scalarText, scalarTexts } from "./container";
 import type { PublishedKind } from "./kind";
+import { type Keys, unreadIn } from "./unread";
 
 /** A model's page of vllm-project/recipes: its model, arguments for all, and features with theirs. */
 export const vllmRecipe: PublishedKind = {
@@ -28,9 +29,23 @@ export const vllmRecipe: PublishedKind = {
     );
     return {
       servers: [{ name: "its model", launch: () => ({ words, variables, leftOut: [] }) }],
-      leftOut: [...[...asked].map(featureLeftOut), ...variantsOf(file)],
+      leftOut: [
+        ...[...asked].map(featureLeftOut),
+        ...variantsOf(file),
+        ...unreadIn(file, OF_FILE, {
+          named: (key) => `the recipe's \`${key}\``,
+          lineAt: source.lineAt,
+          otherwise: "it isn't what everybody gets who follows the recipe.",
+        }),
+      ],
     };
   },
+};
+
+/** What becomes of the keys beside the model. */
+const OF_FILE: Keys = {
+  ...{ model: true, features: true, opt_in_features: true, variants: true },
+  ...{ meta: true, guide: true, recipe_version: true },
 };
 
 const featureLeftOut = (name: string): LeftOut => ({

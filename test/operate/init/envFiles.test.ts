@@ -77,6 +77,7 @@ describe("a file of variables", () => {
   ])("that isn't at hand is named with what to do: %#", (text, what, more) => {
     expect(read(text).named).toContainEqual({
       what,
+      words: expect.anything() as unknown,
       why: `the file isn't read: give this text as a file with that one beside it, or write its variables as \`environment\`, without secrets.${more}`,
     });
   });

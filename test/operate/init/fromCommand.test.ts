@@ -401,9 +401,10 @@ describe("a label of a command", () => {
     ["rule=Host(`h`)", "--label rule"],
   ])("has its value in a stack file only where that can be no secret: %s", (value, what) => {
     const shown = what === `--label ${value}` ? what : `${what} (value not shown)`;
-    expect(containerFacts([{ name: "label", value }]).leftOut).toEqual([
-      { what: shown, why: "the labels here name the stack's machine and server." },
-    ]);
+    const why = "the labels here name the stack's machine and server.";
+    const [leftOut] = containerFacts([{ name: "label", value }]).leftOut;
+    const words = what === shown ? [value, "--label", "-l"] : ["--label", "-l"];
+    expect(leftOut).toEqual({ what: shown, why, words });
   });
 });
 
@@ -456,7 +457,9 @@ describe("a volume of models", () => {
     ],
     ["./hf:/root/.cache/huggingface", "its folder on the machine is not known: set `modelCache`."],
   ])("%s: says that it isn't taken, and how its models come to the machine's", (value, why) => {
-    expect(facts(value).leftOut).toEqual([{ what: `-v ${value}`, why }]);
+    expect(facts(value).leftOut).toEqual([
+      { what: `-v ${value}`, why, words: [value, value.split(":")[0]] },
+    ]);
     expect(facts(value).modelCache).toBeUndefined();
   });
 

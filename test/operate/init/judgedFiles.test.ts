@@ -92,7 +92,7 @@ describe("what a refusal or a name says", () => {
     const text = `apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n    - name: c\n      image: vllm/vllm-openai:v0.30.0\n      command: [sh, -c]\n      args: ['exec vllm serve "$M" --port $P \${T:+--seed "$T"}']\n      envFrom: [{configMapRef: {name: m}}]\n`;
     expect(() => words(text)).toThrow(
       new WrongUse(
-        "--from-command: The value of `$M` is not known here: write it in its place. The container has variables of a ConfigMap or Secret (`envFrom`), which isn't read here.",
+        "--from-command: The value of `$M` is not known here: write it in its place. Of the variables of ConfigMap `m` (`envFrom`) nothing is known: it isn't in this file: add it, or write its variables as `environment`.",
       ),
     );
   });
@@ -132,6 +132,7 @@ describe("what a refusal or a name says", () => {
       ["TORCH_HOME", "VLLM_HOME"].map((name) => ({
         what: `the variable ${name}`,
         why: "it names a folder of a volume that isn't carried over.",
+        words: [name],
       })),
     );
   });

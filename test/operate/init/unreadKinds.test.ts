@@ -71,7 +71,7 @@ describe("a file that is read by another program", () => {
     [
       "LiteLLM's",
       `model_list:\n${NAMES.map((name) => `  - {model_name: ${name}}\n`).join("")}`,
-      `${NAMES.map((name) => `\`${name}\``).join(", ")}: each names a model that another server serves.`,
+      `${NAMES.map((name) => `\`${name}\``).join(", ")} (lines 2 to 21): each names a model that another server serves.`,
     ],
     [
       "llama-swap's without a vLLM",

@@ -1,0 +1,85 @@
+import type { LeftOut } from "../command/words";
+import type { UnitFile } from "./unitFile";
+import { type Keys, unreadIn } from "./unread";
+
+/** Keys that are left out for one reason. */
+const alike = (why: string, ...keys: readonly string[]): Keys =>
+  Object.fromEntries(keys.map((key) => [key, why]));
+
+/** What becomes of the sections around the one that starts the server. */
+export const AROUND: Keys = {
+  Unit: {
+    ...{ Description: true, Documentation: true, SourcePath: true },
+    "*": "Docker starts the container, and waits for no other unit.",
+  },
+  Install: {
+    // A container here is started after a reboot, too.
+    ...{ WantedBy: true, RequiredBy: true },
+    "*": "the stack file names its servers, and no unit does.",
+  },
+};
+
+/** What becomes of the keys of the section [Service]. */
+export const OF_SERVICE: Keys = {
+  ...{ ExecStart: true, Environment: true, EnvironmentFile: true, Type: true },
+  ExecStartPre:
+    "nothing runs before the server but its start gate: `serving fetch` brings the image.",
+  ExecStartPost: "no other command runs once it has started.",
+  ...alike("`serving stop` stops it.", "ExecStop", "ExecStopPost"),
+  ExecReload: "a server has no reload: `serving up` applies what has changed.",
+  Restart: "it is `unless-stopped` here: Docker starts the server again, also after a reboot.",
+  ...alike(
+    "Docker waits by its own rule before it starts a container again.",
+    ...["RestartSec", "RestartSteps", "RestartMaxDelaySec", "RestartPreventExitStatus"],
+    ...["StartLimitInterval", "StartLimitBurst"],
+  ),
+  ...alike(
+    "nothing ends a start here: `healthcheck` sets how long one may take until it counts as failed.",
+    ...["TimeoutStartSec", "TimeoutSec", "WatchdogSec"],
+  ),
+  TimeoutStopSec: "it is `stopGraceSeconds`.",
+  ...alike(
+    "vLLM runs as the image's own user.",
+    ...["User", "Group", "SupplementaryGroups", "DynamicUser"],
+  ),
+  ...alike(
+    "a server's container has folders of its own.",
+    ...["WorkingDirectory", "RootDirectory", "RuntimeDirectory", "StateDirectory"],
+    ...["CacheDirectory", "LogsDirectory", "ReadWritePaths", "BindPaths"],
+  ),
+  LimitMEMLOCK: (value) =>
+    value === "infinity" ? undefined : "memlock is `lockedMemoryBytes`, and unlimited by default.",
+  ...alike(
+    "the share of the memory limits vLLM; a limit of the kernel's doesn't count GPU memory.",
+    ...["MemoryMax", "MemoryHigh", "MemoryLimit", "MemorySwapMax"],
+  ),
+  ...alike(
+    "Docker keeps the log, and `serving logs` reads it.",
+    ...["StandardOutput", "StandardError", "SyslogIdentifier"],
+  ),
+  ...alike(
+    "a server gets the variables of `environment`, and its token by `huggingFaceTokenVariable`.",
+    ...["PassEnvironment", "UnsetEnvironment", "LoadCredential", "SetCredential"],
+  ),
+  ...alike(
+    "Docker watches the container's process and ends it.",
+    ...["KillMode", "KillSignal", "RemainAfterExit", "NotifyAccess", "PIDFile", "SendSIGKILL"],
+    ...["SuccessExitStatus", "GuessMainPID"],
+  ),
+};
+
+/** Says of each key of a unit that isn't read that it isn't carried over. */
+export function unreadOf({ sections, lineAt }: UnitFile, keys: Keys): LeftOut[] {
+  const last = Object.fromEntries(
+    [...sections].map(([name, section]) => [
+      name,
+      Object.fromEntries(
+        [...section].flatMap(([key, values]) => values.slice(-1).map((value) => [key, value])),
+      ),
+    ]),
+  );
+  return unreadIn(last, keys, {
+    named: (key) => `${key.slice(key.indexOf(".") + 1)}=`,
+    lineAt: ([section, key]) => lineAt(String(section), String(key)),
+  });
+}
