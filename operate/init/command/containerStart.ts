@@ -63,7 +63,7 @@ export function startedByImage(run: DockerRun): ByImage | undefined {
     );
     return areOptions ? { words, script: command[at] ?? "" } : undefined;
   }
-  if (entrypoint !== "" || NO_SERVER.test(rest[0] ?? "")) return undefined;
+  if (entrypoint !== "" || NO_SERVER.test(baseName(rest[0] ?? ""))) return undefined;
   // An image whose entrypoint is `vllm` gets the command behind it.
   return { words: rest[0] === "serve" ? rest.slice(1) : rest };
 }
@@ -92,7 +92,7 @@ function startedTwice({ options, image = "", rest }: DockerRun): string[] {
 }
 
 /** Programs that a container is started with by hand. */
-const NO_SERVER = /^(?:ba|da|z)?sh$|^python[\d.]*$|^sleep$/;
+const NO_SERVER = /^(?:ba|da|z)?sh$|^python[\d.]*$|^(?:sleep|tail)$/;
 
 /** The servers of a `docker run`: by its command, or by an image that starts one itself. */
 export function inContainer(run: DockerRun): readonly Launch[] {

@@ -155,7 +155,7 @@ function readValues(
     ...ofArguments.leftOut,
     ...own.leftOut,
     ...said.leftOut,
-  ].map(placed(launch.lineOf, launch.line));
+  ].map(placed(launch.lineOf, launch.from ?? launch.line));
   return { own, ofVariables, recipe, values: said.values, leftOut };
 }
 

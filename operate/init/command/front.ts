@@ -1,3 +1,4 @@
+import { defined } from "../../../faults/defined";
 import { baseName } from "../../../vllm/argv/unknown";
 import { assigned, isAssignment } from "./assignments";
 import { RESERVED } from "./blocks";
@@ -25,6 +26,8 @@ export interface Fronted {
   readonly isElsewhere: boolean;
   /** The machine that it runs on by ssh, as it is written there. */
   readonly host?: string;
+  /** The container that it runs in by `docker exec`, as it is written there. */
+  readonly container?: string;
 }
 
 /** A command without assignments and wrappers in front; what it exports goes into `exported`. */
@@ -68,7 +71,7 @@ function handedOn(
     words: inner.words,
     own: isElsewhere ? inner.own : new Map([...own, ...inner.own]),
     isElsewhere,
-    ...(host === undefined ? {} : { host }),
+    ...defined({ host, container: execContainer(name, rest) ?? inner.container }),
   };
 }
 
@@ -154,6 +157,10 @@ const byExec: Hands = (words) => {
   );
   return ["env", ...variables, ...command];
 };
+
+/** The container of `docker exec`. */
+const execContainer = (name: string, words: readonly string[]): string | undefined =>
+  HANDS_ON[name] === byExec ? readDockerRun(containerVerb(words).slice(1)).image : undefined;
 
 const SSH_TAKES_NEXT = /^-[A-Za-z0-9]*[BbcDEeFIiJLlmOopQRSWw]$/;
 

@@ -20,6 +20,7 @@ import {
   serversOf,
   variablesOf,
 } from "./started";
+import { startedInside, type Waiting, WaitingContainers } from "./waiting";
 import {
   asWritten,
   type LeftOut,
@@ -40,31 +41,63 @@ export function launchesIn(
   text: string,
   prepared = (words: readonly string[]): readonly string[] => words,
 ): Launches {
-  const exported = new Map<string, string>();
   const { commands, documents } = scriptIn(PLACEHOLDER.test(text) ? rendered(text) : text);
   const cut = commands.find(({ words: [first = ""] }) => first.startsWith("-"));
   if (cut !== undefined)
     refuseCommand(`\`${asWritten(cut.words.join(" "))}\` is no command. ${LINE_GOES_ON}`);
-  const launches: Launch[] = [];
-  const before: LeftOut[] = [];
+  const starts = new ScriptStarts(prepared);
   for (const command of commands) {
-    if (launches.length >= MOST_STARTS) break;
-    const front = withoutFront(command.words, exported);
-    const words = prepared(front.words);
+    if (starts.launches.length >= MOST_STARTS) break;
+    starts.take(command);
+  }
+  return { launches: starts.launches, documents };
+}
+
+/** What the commands of a script start, one after the other. */
+class ScriptStarts {
+  readonly launches: Launch[] = [];
+  private readonly before: LeftOut[] = [];
+  private readonly exported = new Map<string, string>();
+  private readonly containers = new WaitingContainers();
+
+  constructor(private readonly prepared: (words: readonly string[]) => readonly string[]) {}
+
+  take(command: ScriptCommand): void {
+    const front = withoutFront(command.words, this.exported);
+    const words = this.prepared(front.words);
+    const place = this.containers.of(front);
+    const before = place?.before ?? this.before;
     // Most commands start nothing, and need no variables of their own.
-    const seen = unlessRefused(() => launchOf(words, exported));
+    const seen = unlessRefused(() => launchOf(words, this.exported));
     if (!(seen instanceof WrongUse) && seen.length === 0) {
       if (prepares(words))
         before.push({ ...preparation(words), ...defined({ line: command.line }) });
-      continue;
+      this.containers.take(words, command.line);
+      return;
     }
-    const isSeen = !(seen instanceof WrongUse) && front.own.size === 0 && !front.isElsewhere;
-    const found = isSeen ? seen : launchOf(words, variablesOf(front, exported));
+    const inPlace = place !== undefined && !isOwnPlace(seen);
+    const found = inPlace ? startedInside(place, words, front.own) : this.found(seen, front, words);
     const all = found.map((each) => sentTo(front, each)).map(asIn(command));
-    launches.push(...(front.isElsewhere ? all : all.map(preparedIn(before))));
+    this.launches.push(...(inPlace || front.isElsewhere ? all : all.map(preparedIn(before))));
+    if (inPlace) this.leavePlace(place);
+    else this.containers.take(words, command.line);
   }
-  return { launches, documents };
+
+  private found(seen: readonly Launch[] | WrongUse, front: Fronted, words: readonly string[]) {
+    const isSeen = !(seen instanceof WrongUse) && front.own.size === 0 && !front.isElsewhere;
+    return isSeen ? seen : launchOf(words, variablesOf(front, this.exported));
+  }
+
+  /** A container without arguments was no server, since a later command starts one in it. */
+  private leavePlace({ line }: Waiting): void {
+    const at = this.launches.findIndex((each) => each.line === line && each.words.length === 0);
+    if (at >= 0) this.launches.splice(at, 1);
+  }
 }
+
+/** Whether starts have a container of their own. */
+const isOwnPlace = (seen: readonly Launch[] | WrongUse): boolean =>
+  !(seen instanceof WrongUse) && seen.some(({ container }) => container !== undefined);
 
 /** A start with what its script does to the programs of the machine first: a container has its own. */
 const preparedIn = (before: readonly LeftOut[]) => (launch: Launch) =>

@@ -42,7 +42,8 @@ function formsOf(word: string): ReadonlySet<string> {
   const bare = word.replace(/[:;)\\]+$/, "");
   const [name = ""] = bare.split(/[=:]/, 1);
   const value = bare.slice(name.length + 1);
-  return new Set([bare, name, plain(name), value].filter((form) => form !== ""));
+  const letters = /^-[A-Za-z]{2,}$/.test(bare) ? [...bare.slice(1)].map((each) => `-${each}`) : [];
+  return new Set([bare, name, plain(name), value, ...letters].filter((form) => form !== ""));
 }
 
 /** A name as every kind of file has it: `--shm-size`, `shm_size` and `ShmSize` are one. */

@@ -30,6 +30,8 @@ export interface Launch {
   readonly unread?: readonly string[];
   /** The line of the text that it begins in. */
   readonly line?: number;
+  /** The line of its container, where an earlier command starts that. */
+  readonly from?: number;
   /** Tells where a word stands in the text. */
   readonly lineOf?: LineOf;
   /** Values that its file says otherwise than by arguments of vLLM. */

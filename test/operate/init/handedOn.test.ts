@@ -146,3 +146,57 @@ describe("beside a start", () => {
     expect(started(text)).toEqual([{ words: WORDS, variables: {}, image: IMAGE }]);
   });
 });
+
+describe("a container that waits for commands", () => {
+  const run = (options: string, command = "") =>
+    `docker run ${options} --name llm -p 8001:8000 -v /m:/models -e A=1 ${IMAGE} ${command}`;
+  const started = (text: string) =>
+    launchesIn(text).launches.map(({ words, image, container, variables, leftOut, from }) => ({
+      argv: words.join(" "),
+      image,
+      ports: [...(container?.ports ?? [])],
+      volumes: container?.volumes.map(({ target }) => target) ?? [],
+      variables: [...variables],
+      leftOut: leftOut.map(({ what }) => what),
+      from,
+    }));
+  const server = {
+    argv: "/models/a",
+    image: IMAGE,
+    ports: [[8000, 8001]],
+    volumes: ["/models"],
+    variables: [["A", "1"]],
+    leftOut: [],
+    from: 1,
+  };
+
+  it.each([
+    ["without arguments", `${run("-td")}\ndocker exec -it llm vllm serve /models/a`],
+    ["asleep", `${run("-d", "sleep infinity")}\ndocker exec llm bash -c "vllm serve /models/a"`],
+    ["with a shell", `${run("-it", "/bin/bash")}\nvllm serve /models/a`],
+    ["with a shell for its program", `${run("-it --entrypoint bash")}\nvllm serve /models/a`],
+    ["entered later", `${run("-itd", "bash")}\ndocker exec -it llm bash\nvllm serve /models/a`],
+    ["by an id", `${run("-td")}\ndocker exec -it $ID bash\nvllm serve /models/a`],
+  ])("gives its options to what runs in it: %s", (_, text) => {
+    expect(started(text)).toEqual([server]);
+  });
+
+  it("gives it what was prepared inside, and the variables of `docker exec`", () => {
+    const text = `${run("-td")}\ndocker exec llm pip install x\ndocker exec -e B=2 llm vllm serve /models/a`;
+    const variables = [
+      ["A", "1"],
+      ["B", "2"],
+    ];
+    expect(started(text)).toEqual([{ ...server, variables, leftOut: ["`pip install x`"] }]);
+  });
+
+  it("gives nothing to what runs outside", () => {
+    const outside = { argv: "a/b", image: undefined, ports: [], volumes: [], variables: [] };
+    for (const text of [
+      `${run("-d", "sleep infinity")}\nvllm serve a/b`,
+      `${run("-it", "bash")}\nexit\nvllm serve a/b`,
+      `${run("-td", "bash")}\ndocker exec other vllm serve a/b`,
+    ])
+      expect(started(text)).toMatchObject([outside]);
+  });
+});
