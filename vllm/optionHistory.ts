@@ -1,6 +1,6 @@
 import { lte } from "@renovatebot/pep440";
 import { optionTable } from "./argv/serverArguments";
-import { engineData, engineVersions } from "./engineData";
+import { type EngineData, engineData, engineVersions, newestEngineData } from "./engineData";
 
 /** The versions of the data, oldest first, that have an option in this spelling, without its dashes. */
 export const versionsWithOption = (spelling: string): readonly string[] =>
@@ -12,6 +12,17 @@ export const versionsWithOption = (spelling: string): readonly string[] =>
 /** The newest version of the data that isn't newer than a release; `undefined` for an older one. */
 export const engineVersionUpTo = (release: string): string | undefined =>
   engineVersions().findLast((each) => lte(each, release));
+
+/**
+ * What a version takes, by its own data or else by those of the nearest release before it, or of the
+ * oldest that there is; of the newest where the version isn't known.
+ */
+export function nearestEngineData(version: string | undefined): EngineData {
+  const [release] = /^\d+(?:\.\d+)*/.exec(version ?? "") ?? [];
+  if (release === undefined) return newestEngineData();
+  const [oldest = ""] = engineVersions();
+  return engineData(engineVersionUpTo(release) ?? oldest) ?? newestEngineData();
+}
 
 /** What versions have an option, in words: `0.29.0 and newer`, `0.23.0 to 0.27.1`. */
 export function versionsInWords(versions: readonly string[]): string {

@@ -1,6 +1,6 @@
 import type { Fault } from "../../faults/fault";
 import type { ModelFiles } from "../../machines/modelFiles";
-import { engineData, newestEngineData } from "../../vllm/engineData";
+import { nearestEngineData } from "../../vllm/optionHistory";
 import { type Evidence, folderEvidence } from "../planned/evidence";
 import type { Warning } from "../planned/facts";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
@@ -14,7 +14,7 @@ import { filesFaults, type OwnFault } from "./ownFiles";
 
 /** Ranks that a server's vLLM has slots for, smallest first. */
 function slotRanks(server: InferenceServerSettings): number[] {
-  const data = engineData(vllmOf(server) ?? "") ?? newestEngineData();
+  const data = nearestEngineData(vllmOf(server));
   const choices = data.choices["max-lora-rank"] ?? [];
   return choices.map(Number).sort((a, b) => a - b);
 }

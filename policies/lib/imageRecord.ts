@@ -9,7 +9,7 @@ import {
 } from "../../components/supply";
 import { hubName, imageReference } from "../../machines/docker/imageReference";
 import { knownMap, type Read, text } from "../../vllm/argv/unknown";
-import { engineData, newestEngineData } from "../../vllm/engineData";
+import { nearestEngineData } from "../../vllm/optionHistory";
 import { type DeclaredResource, grouped, ofType } from "./container";
 
 /** What is recorded of the packages inside an image, apart from any container that runs it. */
@@ -103,16 +103,32 @@ export function vllmInside(
 export const engineDataOf = (image: unknown, records: readonly RecordedImage[] = []) =>
   engineDataFor(image, vllmInside(image, records));
 
+const OTHERS_BUILD = "Its image may differ: it is not vLLM's own in this version.";
+
+/** Says which version an image was compared with. */
+const comparedText = (release: string | undefined, near: string): string =>
+  release === undefined
+    ? `Its image may differ: which vLLM it has isn't known, and it was compared with ${near}.`
+    : `Its image may differ: its vLLM is ${release}, of which there is no data here, and it was compared with ${near}.`;
+
 /** The same for a version that is known of the image. */
 export function engineDataFor(image: unknown, version: string | undefined) {
   const reference = typeof image === "string" ? imageReference(image) : undefined;
-  const data = engineData(releaseName(version ?? "") ?? "");
+  const release = releaseName(version ?? "") ?? undefined;
+  const data = nearestEngineData(release);
   const official =
     hubName(reference?.repository ?? "") === OFFICIAL ||
     knownRelease(reference?.digest) !== undefined;
   return {
-    data: data ?? newestEngineData(),
+    data,
     /** vLLM's own image in exactly this version; else the data is the nearest that there is. */
-    exact: data !== undefined && official,
+    exact: data.version === release && official,
+    /** Why a name that the data lacks may be known there, a sentence; empty where nothing says so. */
+    doubt:
+      data.version === release
+        ? official
+          ? ""
+          : OTHERS_BUILD
+        : comparedText(release, data.version),
   };
 }

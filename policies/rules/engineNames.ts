@@ -45,10 +45,10 @@ function judge(container: DeclaredResource, records: readonly RecordedImage[]): 
   const reading = readContainer(container);
   if (reading.kind !== "yes") return [];
   const image = text(container.props.image);
-  const { data, exact } = engineDataOf(image, records);
+  const { data, exact, doubt } = engineDataOf(image, records);
   const { variables } = launchOf(container.props);
   const who = displayName(container);
-  const other = exact ? "" : " Its image may differ: it is not vLLM's own in this version.";
+  const other = exact ? "" : ` ${doubt}`;
   return reading.servers.flatMap(({ words }) => {
     const server = readServerArguments(words, data);
     const names = engineFaults(server, variables, data).map(

@@ -125,7 +125,7 @@ function faults(asked: Asked, share: LargestShare, totalGiB: number): Fault[] {
   // One window that mends both.
   const fitting = ofMemory?.setting === "maxModelLen" ? ofMemory.value : undefined;
   const value = Math.min(modelWindow, fitting ?? modelWindow);
-  const message = `--max-model-len ${window} is longer than the model's own window of ${modelWindow}, which vLLM refuses. Set \`maxModelLen: ${value}\` or less; \`environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" }\` lifts the check, but the model was not made for longer prompts.`;
+  const message = `--max-model-len ${window} is longer than the model's own window of ${modelWindow}, which vLLM refuses. Set \`maxModelLen: ${value}\` or less. If the model's card stretches its window (YaRN), write that as \`--hf-overrides\` in \`extraArgs\`; \`environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" }\` lifts the check alone, and its config.json says nothing of longer prompts.`;
   return [...found, { message, setting: "maxModelLen", value }];
 }
 

@@ -11,7 +11,6 @@ import { engineDataFor } from "../../../policies/lib/imageRecord";
 import { engineFaults } from "../../../policies/rules/engineNames";
 import { readServerArguments, type ServerArguments } from "../../../vllm/argv/serverArguments";
 import { isText } from "../../../vllm/argv/unknown";
-import { engineData, newestEngineData } from "../../../vllm/engineData";
 import { LEAST_SERVER } from "../../models/leastServer";
 import type { ServerValue } from "../../models/serverValues";
 import type { HostFacts } from "../../sees/computer/facts";
@@ -172,7 +171,7 @@ function readParts(start: Launch, key?: string) {
   const isUnnamed = start.image !== undefined && launch.image === undefined;
   const image = isUnnamed ? { ...found, told: [] } : found;
   const version = image.image.versions?.vllm ?? taggedIn(image.image.image);
-  const engine = engineData(version ?? "") ?? newestEngineData();
+  const { data: engine, exact: isOwn, doubt } = engineDataFor(image.image.image, version);
   const args = readServerArguments(launch.words, engine);
   if (args.unreadable.length > 0)
     refuseCommand(`It can't be read for certain: ${args.unreadable.join("; ")}.`);
@@ -183,11 +182,10 @@ function readParts(start: Launch, key?: string) {
     );
   refuseValues(args);
   // Of vLLM's own image the policies say it.
-  const isOwn = engineDataFor(image.image.image, version).exact;
   const faults = isOwn ? [] : engineFaults(args, new Map(), engine);
   const unknownFlags = faults.flatMap(({ about, message, name }) =>
     about === "flag" && !(name === "--task" && taskText(args).length > 0)
-      ? [`${message} Its image may differ: it is not vLLM's own in this version.`]
+      ? [`${message} ${doubt}`]
       : [],
   );
   return { launch, image, args, engine, model: modelOf(args), unknownFlags };

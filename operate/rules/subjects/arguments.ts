@@ -7,14 +7,10 @@ import { holdsSecret } from "../../../faults/secrets";
 import { parseYaml } from "../../../faults/yamlDocument";
 import { imageReference } from "../../../machines/docker/imageReference";
 import { optionTable } from "../../../vllm/argv/serverArguments";
-import {
-  type EngineData,
-  engineData,
-  engineVersions,
-  newestEngineData,
-} from "../../../vllm/engineData";
+import { type EngineData, engineData, engineVersions } from "../../../vllm/engineData";
 import {
   engineVersionUpTo,
+  nearestEngineData,
   versionsInWords,
   versionsWithOption,
 } from "../../../vllm/optionHistory";
@@ -189,11 +185,10 @@ function engineOf({ hit: { log }, server: { settings }, picture }: Told): Engine
     (settings && vllmOf(settings)) ??
     (reference && taggedVersion("vllm", reference));
   const release = version && /^\d+(?:\.\d+)*/.exec(releaseName(version) ?? "")?.[0];
-  if (!release) return { data: newestEngineData() };
-  const data = engineData(engineVersionUpTo(release) ?? "");
-  const [first = ""] = engineVersions();
-  return data === undefined
-    ? { data: engineData(first) ?? newestEngineData(), release, isOlder: true }
+  const data = nearestEngineData(release || undefined);
+  if (!release) return { data };
+  return engineVersionUpTo(release) === undefined
+    ? { data, release, isOlder: true }
     : { data, release };
 }
 

@@ -128,6 +128,7 @@ describe("what an image's vLLM takes", () => {
   });
   const seen = images.releases.find(({ image }) => image.startsWith("vllm/vllm-openai:v0.30.0"));
   const newest = { data: newestEngineData(), exact: false };
+  const of023 = { data: engineData("0.23.0"), exact: false };
   const of030 = { data: engineData("0.30.0"), exact: true };
 
   it.each<[string, unknown, RecordedImage[], object]>([
@@ -135,6 +136,8 @@ describe("what an image's vLLM takes", () => {
     ["its record", UNTAGGED, [read("0.30.0")], of030],
     ["the record of a local build", UNTAGGED, [read("0.30.0+cu130")], of030],
     ["a release that nobody has read", UNTAGGED, [read("0.34.0")], newest],
+    ["its tag, as the nearest before it", "vllm/vllm-openai:v0.24.0", [], of023],
+    ["its tag, as the oldest that is known", "vllm/vllm-openai:v0.9.1", [], of023],
     ["nothing", UNTAGGED, [], newest],
     ["nothing, as it is no image", "vLLM", [read("0.30.0")], newest],
     ["nothing, as it has none", undefined, [read("0.30.0")], newest],
@@ -143,6 +146,16 @@ describe("what an image's vLLM takes", () => {
     ["nothing, as its maker counts otherwise", "own/vllm:v0.30.0", [], newest],
     ["its digest, in a mirror", `own/x@${seen?.digest}`, [], of030],
   ])("is told by %s", (_, image, records, engine) =>
-    expect(engineDataOf(image, records)).toEqual(engine),
+    expect(engineDataOf(image, records)).toMatchObject(engine),
   );
+
+  it("says what it was compared with where that is another version, or another's build", () => {
+    const doubts = [IMAGE, "vllm/vllm-openai:v0.24.0", UNTAGGED, "own/x:cu130-vllm0.30.0"];
+    expect(doubts.map((image) => engineDataOf(image).doubt)).toEqual([
+      "",
+      "Its image may differ: its vLLM is 0.24.0, of which there is no data here, and it was compared with 0.23.0.",
+      `Its image may differ: which vLLM it has isn't known, and it was compared with ${newest.data.version}.`,
+      "Its image may differ: it is not vLLM's own in this version.",
+    ]);
+  });
 });

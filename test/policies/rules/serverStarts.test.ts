@@ -178,7 +178,7 @@ describe("server-starts", () => {
     [
       "a window above the model's own",
       { weightsGB: 22, settings: { maxModelLen: 262145 } },
-      '--max-model-len 262145 is longer than the model\'s own window of 262144, which vLLM refuses. Set `maxModelLen: 262144` or less; `environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" }` lifts the check, but the model was not made for longer prompts.',
+      "--max-model-len 262145 is longer than the model's own window of 262144, which vLLM refuses. Set `maxModelLen: 262144` or less. If the model's card stretches its window (YaRN), write that as `--hf-overrides` in `extraArgs`; `environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: \"1\" }` lifts the check alone, and its config.json says nothing of longer prompts.",
     ],
   ])("refuses %s", (_, server, message) => {
     expect(said(server)).toEqual([`refused: vllm-model-8001 can't start: ${message}`]);
