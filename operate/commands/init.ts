@@ -25,7 +25,7 @@ import { isKnownFile } from "../init/from/published";
 import type { Published } from "../init/from/source";
 import { makeProject, type Project, pinOf, projectHere, WORKFLOW } from "../init/project";
 import { atTerminal } from "../init/questions";
-import { pinOfImage } from "../init/serverImage";
+import { isInRegistry, pinOfImage } from "../init/serverImage";
 import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
 import { keptIn, writeNew } from "../init/writeNew";
 import { type Installed, installIn } from "../packages/install";
@@ -271,7 +271,7 @@ function nextCommands(wanted: Wanted): string[] {
   const isBad = judgeServerImage({ image: image.image }).lasting.length > 0;
   const images = [{ image, key }, ...beside].filter(
     (each) =>
-      each.image.image.includes("/") &&
+      isInRegistry(each.image.image) &&
       judgeServerImage({ image: each.image.image }).lasting.length === 0,
   );
   return [

@@ -4,6 +4,12 @@ export interface ServerImage {
   readonly versions?: Readonly<Record<string, string>>;
 }
 
+/** Whether an image is one that Podman built or loaded on the machine: it calls them so. */
+export const isOfPodman = (image: string): boolean => image.startsWith("localhost/");
+
+/** Whether a registry can be asked for an image. */
+export const isInRegistry = (image: string): boolean => image.includes("/") && !isOfPodman(image);
+
 /** The command that pins a server's image, or reads the versions inside; `key` where it is one of several. */
 export const pinsImage = (image: ServerImage, key?: string): string =>
   `\`${pinOfImage(image, key)}\``;

@@ -15,7 +15,7 @@ import type { HostFacts, HostServer } from "../sees/computer/facts";
 import { INSTANCE_A_KEY } from "../sees/instanceA";
 import { pageFromProject } from "../stack/stackFile";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
-import { pinsImage, type ServerImage } from "./serverImage";
+import { isInRegistry, pinsImage, type ServerImage } from "./serverImage";
 
 /** A server of ours in a new stack file. */
 export interface WantedServer {
@@ -241,9 +241,11 @@ function serverBlock(
   const block: Settings = {};
   for (const { path, value } of values) putAt(block, path, value);
   for (const [path, why] of reasonsOf(values)) comments.set(`inferenceServers.${key}.${path}`, why);
-  const pins = pinsImage(image, ofSeveral && key);
+  const pins = isInRegistry(image.image)
+    ? `: ${pinsImage(image, ofSeveral && key)} pins it.`
+    : ", and no registry has this image.";
   if (!image.image.includes("@"))
-    comments.set(`inferenceServers.${key}.image`, `A tag alone can move: ${pins} pins it.`);
+    comments.set(`inferenceServers.${key}.image`, `A tag alone can move${pins}`);
   return { ...block, ...image, port };
 }
 

@@ -38,6 +38,8 @@ export interface Follows {
    * whether it is a command.
    */
   ended(command: readonly Word[], by: string, at: number): boolean;
+  /** Is told of the file that a command writes its output to. */
+  writes(command: readonly Word[], file: Word): void;
   /** The text that a command runs as a part of the script (`eval`), where that is known. */
   evaluated(command: readonly Word[]): string | undefined;
   /**
@@ -116,6 +118,8 @@ class ScriptReader {
   private word: string | undefined | typeof UNKNOWN;
   /** The next word names the file of a redirection. */
   private skipWord = false;
+  /** That file is written, not read. */
+  private isWritten = false;
   /** The array whose words are being read, and the command that it stands in. */
   private array: { name: string; adds: boolean; around: Word[] } | undefined;
   /** Ends of the here-documents that begin behind this line. */
@@ -264,8 +268,9 @@ class ScriptReader {
   private push(word: Word): void {
     // The character behind the word is read already.
     if (this.command.length === 0) this.begun = this.at - 1;
-    if (this.skipWord) this.skipWord = false;
-    else this.command.push(word);
+    if (!this.skipWord) this.command.push(word);
+    else if (this.isWritten) this.scope.follows?.writes(this.command, word);
+    this.skipWord = false;
   }
 
   private endWord(): void {
@@ -355,6 +360,7 @@ class ScriptReader {
     // A here-string is not a file: it may be the script of the shell before it.
     this.skipWord = !this.script.startsWith("<<<", start);
     const sign = this.script.slice(start, this.at);
+    this.isWritten = /^>{1,2}\|?$/.test(sign);
     if (this.scope.follows === undefined || (sign !== "<<" && sign !== "<<-")) return;
     DOCUMENT_END.lastIndex = this.at;
     const [written = ""] = DOCUMENT_END.exec(this.script) ?? [];

@@ -12,7 +12,7 @@ import { engineFaults } from "../../../policies/rules/engineNames";
 import { readServerArguments, type ServerArguments } from "../../../vllm/argv/serverArguments";
 import { isText } from "../../../vllm/argv/unknown";
 import { LEAST_SERVER } from "../../models/leastServer";
-import type { ServerValue } from "../../models/serverValues";
+import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import type { HostFacts } from "../../sees/computer/facts";
 import type { Place } from "../offers";
 import { freePort, type Wanted } from "../settings";
@@ -25,8 +25,9 @@ import { LINE_GOES_ON } from "./launch";
 import { placed } from "./lines";
 import { kindText, modelOf, modelValues, taskText, thinkingText } from "./model";
 import { type CommandNotes, leftOutText, severalGpusText } from "./notes";
-import { ownModels } from "./ownModels";
+import { cacheOf, ownModels } from "./ownModels";
 import { runningAlready } from "./runningAlready";
+import { type Snapshot, snapshotOf } from "./snapshot";
 import type { Launch } from "./started";
 import { argumentValues } from "./values";
 import { variableValues } from "./variables";
@@ -79,7 +80,8 @@ export function commandServer(
   const { own, ofVariables, recipe, values: said, leftOut } = readValues(parts, place);
   const { model } = own;
   const { port, told: ofPort } = portOf(args, launch, facts, base);
-  const modelCache = launch.container?.modelCache ?? ofVariables.modelCache;
+  const modelCache =
+    launch.container?.modelCache ?? ofVariables.modelCache ?? parts.cache?.modelCache;
   const wanted = { ...base, image: image.image, port };
   const chosen = chosenValues(said, { facts, place, recipe, wanted });
   const values = inOrder(withoutTools([...said, ...chosen.values]));
@@ -101,6 +103,7 @@ export function commandServer(
       setHere: [...(launch.container?.setHere ?? []), ...ofVariables.setHere],
       chosen: [
         ...(launch.told ?? []),
+        ...snapshotText(parts.snapshot),
         ...image.told,
         ...ofPort,
         ...chosen.told,
@@ -127,13 +130,15 @@ export function commandServer(
 
 /** The settings that a command says, and what of it has no place in a stack file. */
 function readValues(
-  { launch, args, engine, model: named }: ReturnType<typeof readParts>,
+  { launch, args, engine, model: named, snapshot, cache }: ReturnType<typeof readParts>,
   { project }: Place,
 ) {
   const { container } = launch;
   const inContainer = container !== undefined;
   const ofArguments = argumentValues(args, { engine, inContainer });
-  const own = ownModels(args, launch, { model: named, values: ofArguments.values });
+  const ofModels = ownModels(args, launch, { model: named, values: ofArguments.values });
+  const ofCache = cache?.volume === undefined ? [] : [cache.volume.what];
+  const own = { ...ofModels, carried: [...ofModels.carried, ...ofCache] };
   const recipe = readRecipe(project, own.model);
   const lost = (container?.volumes ?? []).flatMap(({ what, target }) =>
     own.carried.includes(what) ? [] : [target],
@@ -143,6 +148,7 @@ function readValues(
   });
   const said = fitting([
     ...modelValues(args, own.model, recipe),
+    ...(args.options.has("revision") ? [] : revisionValues(snapshot)),
     ...own.values,
     ...ofVariables.values,
     ...(launch.values ?? []),
@@ -174,7 +180,10 @@ function readParts(start: Launch, key?: string) {
   const { data: engine, exact: isOwn, doubt } = engineDataFor(image.image.image, version);
   const args = readServerArguments(launch.words, engine);
   if (args.unreadable.length > 0)
-    refuseCommand(`It can't be read for certain: ${args.unreadable.join("; ")}.`);
+    refuseCommand(
+      `It can't be read for certain: ${args.unreadable.join("; ")}.`,
+      ...(launch.words.some((word) => /^--config(?:=|$)/.test(word)) ? [CONFIG_BESIDE] : []),
+    );
   const surplus = args.surplus.filter(isText).map((word) => `\`${asWritten(word)}\``);
   if (surplus.length > 0)
     refuseCommand(
@@ -188,8 +197,37 @@ function readParts(start: Launch, key?: string) {
       ? [`${message} ${doubt}`]
       : [],
   );
-  return { launch, image, args, engine, model: modelOf(args), unknownFlags };
+  const model = modelOf(args);
+  const snapshot = snapshotOf(model);
+  const cache = snapshot && cacheOf(snapshot, launch);
+  return {
+    launch,
+    image,
+    args,
+    engine,
+    model: snapshot?.id ?? model,
+    snapshot,
+    cache,
+    unknownFlags,
+  };
 }
+
+/** The commit of a model that a command names by its folder in the hub's cache. */
+const revisionValues = (snapshot: Snapshot | undefined): ServerValue[] =>
+  snapshot?.revision === undefined
+    ? []
+    : [{ path: ["model", "revision"], value: snapshot.revision, why: AS_COMMANDED }];
+
+/** Says of such a folder that it is the hub's. */
+const snapshotText = (snapshot: Snapshot | undefined): string[] =>
+  snapshot === undefined
+    ? []
+    : [
+        `The model's folder is that of ${snapshot.id} in the hub's cache${snapshot.revision === undefined ? ", without a commit of 40 digits" : ""}: \`model.id\` names it, and \`serving fetch\` brings what the machine's cache lacks.`,
+      ];
+
+const CONFIG_BESIDE =
+  "Give this text as a file with that one beside it, or write its options in its place.";
 
 /** Refuses switches with a value, with what to write instead. */
 function refuseValues({ valuedSwitches }: ServerArguments): void {

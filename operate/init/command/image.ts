@@ -6,7 +6,7 @@ import {
 } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
 import { hubName, imageReference, referenceFault } from "../../../machines/docker/imageReference";
-import { pinsImage, type ServerImage } from "../serverImage";
+import { isInRegistry, isOfPodman, pinsImage, type ServerImage } from "../serverImage";
 import { refuseCommand } from "./words";
 
 /** The image of a command's server, and what a person is told of it. */
@@ -67,11 +67,11 @@ const UNPINNED = "is kept as the command has it, and a tag can move";
 const PINNED = "is kept as the command has it, and its digest is not in this program's list";
 
 const builtText = (name: string, key = "b"): string =>
-  `${name} is kept as the command has it. Its name has no registry, so it was probably built locally: push it to a registry, and pin it from there by \`serving pin REGISTRY/NAME:TAG --entry inferenceServers.${key} --write\`.`;
+  `${name} is kept as the command has it. ${isOfPodman(name) ? "`localhost/` is what Podman calls an image that was built on the machine, and no registry can be asked for it" : "Its name has no registry, so it was probably built locally"}: push it to a registry, and pin it from there by \`serving pin REGISTRY/NAME:TAG --entry inferenceServers.${key} --write\`.`;
 
 function unknown(image: { readonly image: string }, why: string, key?: string): CommandImage {
   const [name = ""] = image.image.split("@");
-  if (!name.includes("/")) return { image, told: [], mend: [builtText(name, key)] };
+  if (!isInRegistry(name)) return { image, told: [], mend: [builtText(name, key)] };
   const { build } = judgeServerImage({ image: name });
   if (build !== undefined)
     return { image, told: [], mend: [buildText(name, build, pinsImage(image, key))] };

@@ -12,6 +12,7 @@ import {
 } from "./containerStart";
 import { containerVerb, type Fronted, withoutFront } from "./front";
 import { rendered } from "./recipe";
+import type { WrittenFile } from "./scriptState";
 import {
   type Launch,
   preparation,
@@ -33,19 +34,19 @@ import {
 /** What a script starts, and what else stands in it. */
 export interface Launches {
   readonly launches: readonly Launch[];
-  readonly documents: readonly string[];
+  readonly documents: readonly WrittenFile[];
 }
 
+/** What is put into the words of a command before it is read, by the files that its script writes. */
+type Prepared = (words: readonly string[], documents: readonly WrittenFile[]) => readonly string[];
+
 /** The servers that a command or a shell script starts. */
-export function launchesIn(
-  text: string,
-  prepared = (words: readonly string[]): readonly string[] => words,
-): Launches {
+export function launchesIn(text: string, prepared: Prepared = (words) => words): Launches {
   const { commands, documents } = scriptIn(PLACEHOLDER.test(text) ? rendered(text) : text);
   const cut = commands.find(({ words: [first = ""] }) => first.startsWith("-"));
   if (cut !== undefined)
     refuseCommand(`\`${asWritten(cut.words.join(" "))}\` is no command. ${LINE_GOES_ON}`);
-  const starts = new ScriptStarts(prepared);
+  const starts = new ScriptStarts((words) => prepared(words, documents));
   for (const command of commands) {
     if (starts.launches.length >= MOST_STARTS) break;
     starts.take(command);

@@ -7,7 +7,8 @@ import { isOn, type ServerArguments } from "../../../vllm/argv/serverArguments";
 import { isText } from "../../../vllm/argv/unknown";
 import { fitsServer, LEAST_SERVER, serverFault } from "../../models/leastServer";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
-import { CACHE_INSIDE, type Volume } from "./dockerOptions";
+import { CACHE_INSIDE, folderOf, type Volume } from "./dockerOptions";
+import { type Snapshot, snapshotOf } from "./snapshot";
 import type { Launch } from "./started";
 import { asWritten, type LeftOut, refuseCommand } from "./words";
 
@@ -63,6 +64,14 @@ export function ownModels(
     lacks: !isLost ? [] : isInside ? [insideText(model, own?.path)] : folderText(model, id, places),
     carried: used.flatMap((volume) => volume?.what ?? []),
   };
+}
+
+/** The folder of the machine that a snapshot's cache is, and the volume that it comes by. */
+export function cacheOf({ cache }: Snapshot, { container, image }: Launch) {
+  const inContainer = (container ?? image) !== undefined;
+  if (cache === undefined || isIn(cache, CACHE_INSIDE)) return undefined;
+  const found = onMachine(cache, { volumes: container?.volumes ?? [], inContainer });
+  return found && { modelCache: folderOf(found.path), volume: found.volume };
 }
 
 interface Places {
@@ -135,17 +144,13 @@ function adaptersOf(args: ServerArguments, places: Places) {
 
 const NOT_KNOWN = "its folder on the machine is not known.";
 
-/** A snapshot of the hub's, inside the container or on the machine. */
-const SNAPSHOT = /\/hub\/models--([^/]+)\/snapshots\/([0-9a-f]{40})\/?$/;
-
 /** Where an adapter is, in the keys of the stack file. */
 function adapterAt(
   path: string,
   places: Places,
 ): { readonly keys: Adapter; readonly volume?: Volume | undefined } | undefined {
-  const [, folder, revision] = SNAPSHOT.exec(path) ?? [];
-  if (folder !== undefined && revision !== undefined)
-    return { keys: { id: folder.replace("--", "/"), revision } };
+  const { id, revision } = snapshotOf(path) ?? {};
+  if (id !== undefined && revision !== undefined) return { keys: { id, revision } };
   if (/^[\w.-]+\/[\w.-]+$/.test(path) && !path.startsWith(".")) return { keys: { id: path } };
   const found = onMachine(path.replace(/(.)\/+$/, "$1"), places);
   return found && { keys: { path: found.path }, volume: found.volume };

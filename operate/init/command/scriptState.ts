@@ -1,6 +1,14 @@
+import { defined } from "../../../faults/defined";
 import type { Follows } from "../../../vllm/argv/shellScript";
 import { isText, type Word } from "../../../vllm/argv/unknown";
 import { Blocks, RESERVED } from "./blocks";
+
+/** A file that a script writes by a here-document. */
+export interface WrittenFile {
+  readonly text: string;
+  /** Its path, as the script has it. */
+  readonly file?: string;
+}
 
 /** Commands that set variables by their arguments. */
 const DECLARES = new Set(["export", "readonly", "local", "declare", "typeset"]);
@@ -30,7 +38,10 @@ export class ScriptState implements Follows {
   /** Where commands begin in the script. */
   readonly places = new Map<readonly Word[], number>();
   /** Here-documents that are no commands. */
-  readonly documents: string[] = [];
+  readonly documents: WrittenFile[] = [];
+  private readonly files = new Map<readonly Word[], string>();
+  /** The command before, which may write what is piped to it. */
+  private last: readonly Word[] = [];
   private readonly values = new Map<string, string>();
   private readonly arrays = new Map<string, Word[]>();
   private readonly undecided = new Set<string>();
@@ -79,6 +90,7 @@ export class ScriptState implements Follows {
 
   ended(command: readonly Word[], by: string, at: number): boolean {
     this.places.set(command, at);
+    if (command.length > 0) this.last = command;
     const { words, lost } = this.blocks.take(command.filter(isText), by);
     if (this.blocks.isOptional) this.optional.add(command);
     for (const name of lost) this.lose(name);
@@ -97,8 +109,22 @@ export class ScriptState implements Follows {
   document(text: string, command: readonly Word[], filled: () => string): boolean {
     const isScript =
       text.startsWith("#!") || command.some((word) => isText(word) && RUNS.test(word));
-    if (!isScript) this.documents.push(filled());
-    return isScript;
+    if (isScript) return true;
+    const file = this.fileOf(command) ?? this.fileOf(this.last);
+    this.documents.push({ text: filled(), ...defined({ file }) });
+    return false;
+  }
+
+  writes(command: readonly Word[], file: Word): void {
+    if (isText(file)) this.files.set(command, file);
+  }
+
+  /** The file that a command writes: by its redirection, or as `tee` has it. */
+  private fileOf(command: readonly Word[]): string | undefined {
+    const words = command.filter(isText);
+    const at = words.indexOf("tee");
+    const named = at < 0 ? undefined : words.slice(at + 1).find((word) => !word.startsWith("-"));
+    return named ?? this.files.get(command);
   }
 
   /** Whether so much more may come of values. */

@@ -3,7 +3,7 @@ import { WrongUse } from "../../../commandLine/exit";
 import { redactSecrets } from "../../../faults/secrets";
 import { simpleCommands } from "../../../vllm/argv/shellScript";
 import { isText, type Word } from "../../../vllm/argv/unknown";
-import { ScriptState } from "./scriptState";
+import { ScriptState, type WrittenFile } from "./scriptState";
 
 /** Around what only a shell knows: characters that nobody writes in a command. */
 export const OPEN = "\u{E000}";
@@ -26,7 +26,7 @@ export interface LeftOut {
 export interface ScriptRead {
   readonly commands: readonly ScriptCommand[];
   /** Its here-documents that are no commands. */
-  readonly documents: readonly string[];
+  readonly documents: readonly WrittenFile[];
 }
 
 /** A simple command: a variable that isn't known stays as it is written, which `expansions` finds. */

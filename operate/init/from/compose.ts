@@ -1,6 +1,7 @@
 import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
 import { isSecretName } from "../../../faults/secrets";
 import { startsVllm, theLaunch } from "../command/launch";
+import type { WrittenFile } from "../command/scriptState";
 import { asWritten, type LeftOut, refuseCommand } from "../command/words";
 import { besideContainer } from "./companions";
 import {
@@ -117,7 +118,8 @@ export const compose: PublishedKind = {
       return serviceOf(name, withFolders(whole, folders), source);
     });
     const read = readOf(found, NO_SERVER);
-    return { ...read, leftOut: [...(read.leftOut ?? []), ...unreadOfFile(file, source)] };
+    const leftOut = [...(read.leftOut ?? []), ...unreadOfFile(file, source)];
+    return { ...read, files: contentsOf(file), leftOut };
   },
 };
 
@@ -157,6 +159,17 @@ function foldersOf(volumes: JsonObject): ReadonlyMap<string, string> {
   }
   return found;
 }
+
+/** The files that stand in the file itself, by their place in a service. */
+const contentsOf = (file: JsonObject): WrittenFile[] =>
+  Object.values(objectOr(file.services)).flatMap((service) =>
+    [objectOr(service).configs].flat().flatMap((each) => {
+      const source = textOr(each) || textOr(objectOr(each).source);
+      const { content } = objectOr(objectOr(file.configs)[source]);
+      const target = textOr(objectOr(each).target) || source;
+      return typeof content === "string" ? [{ file: target, text: content }] : [];
+    }),
+  );
 
 /** A service with the folder of each volume in its place. */
 function withFolders(service: JsonObject, folders: ReadonlyMap<string, string>): JsonObject {

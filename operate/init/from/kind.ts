@@ -1,4 +1,5 @@
 import type { SERVICES } from "../../../components/services";
+import type { WrittenFile } from "../command/scriptState";
 import type { Launch } from "../command/started";
 import type { LeftOut } from "../command/words";
 import type { Source } from "./source";
@@ -24,8 +25,10 @@ export interface FileRead {
   readonly choice?: string;
   /** Why it has no server, and what takes its place here; for a file without one. */
   readonly none?: string;
-  /** Files that it writes, where it has no server itself. */
-  readonly documents?: readonly string[];
+  /** Files that it writes: a server may be started by one of them. */
+  readonly documents?: readonly WrittenFile[];
+  /** Files that it brings, and that start nothing. */
+  readonly files?: readonly WrittenFile[];
   /** What a person is told of the file, a sentence each. */
   readonly told?: readonly string[];
 }

@@ -1,6 +1,7 @@
 import { defined } from "../../../faults/defined";
 import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { startsVllm, theLaunch } from "../command/launch";
+import type { WrittenFile } from "../command/scriptState";
 import { asWritten, type LeftOut } from "../command/words";
 import { companion } from "./companions";
 import { dockerRunOf, envOption, type Option, scalarText, scalarTexts } from "./container";
@@ -38,7 +39,7 @@ export const kubernetes: PublishedKind = {
       found.length === 0
         ? []
         : placed.flatMap((each) => besideServers(each, found, { resources, source }));
-    return { ...read, leftOut: [...(read.leftOut ?? []), ...beside] };
+    return { ...read, files: filesOf(resources), leftOut: [...(read.leftOut ?? []), ...beside] };
   },
 };
 
@@ -270,10 +271,22 @@ function besideServers(
   return [{ what: asWritten(what), why: why ?? "nothing of a stack file takes its place.", line }];
 }
 
+/** The files that ConfigMaps bring. */
+const filesOf = (resources: Resources): WrittenFile[] =>
+  resources.flatMap(({ kind, data }) =>
+    kind === "ConfigMap"
+      ? Object.entries(objectOr(data)).map(([file, text]) => ({
+          file,
+          text: scalarText(text) ?? "",
+        }))
+      : [],
+  );
+
 const isUsed = (map: JsonObject, found: readonly Found[]): boolean => {
   const name = nameOf(map);
   return found.some(
-    ({ container }) =>
+    ({ container, pod }) =>
+      objectsIn(pod.volumes).some((each) => objectOr(each.configMap).name === name) ||
       objectsIn(container.envFrom).some((each) => objectOr(each.configMapRef).name === name) ||
       objectsIn(container.env).some(
         (each) => objectOr(objectOr(each.valueFrom).configMapKeyRef).name === name,

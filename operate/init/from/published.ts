@@ -15,7 +15,7 @@ import { llamaSwap } from "./llamaSwap";
 import { quadlet } from "./quadlet";
 import { sparkRecipe } from "./recipe";
 import { shellScript } from "./shell";
-import { type Published, publishedSource, type Source } from "./source";
+import { type Published, publishedSource, type Source, withWritten } from "./source";
 import { systemd } from "./systemd";
 import { UNREAD_BY_FORM, UNREAD_BY_WORDS } from "./unreadKinds";
 import { vllmConfig, withConfig } from "./vllmConfig";
@@ -68,7 +68,7 @@ export interface PublishedServers {
 export function readServers(published: Published, all = false): PublishedServers {
   const { kind, read, found } = readIn(published, all);
   if (found !== undefined) return found;
-  for (const text of (read.documents ?? []).slice(0, MOST_DOCUMENTS)) {
+  for (const { text } of (read.documents ?? []).slice(0, MOST_DOCUMENTS)) {
     const inner = readIn({ ...published, text }, all).found;
     if (inner !== undefined) return inner;
   }
@@ -129,7 +129,8 @@ function readIn(published: Published, all: boolean) {
   const read = kind.servers(source);
   if (read.servers.length > 1 && read.choice !== undefined && !all)
     refuseCommand(`It is ${kind.kind} ${read.choice}`);
-  const { servers, leftOut } = startsOf(read.servers, source);
+  const files = [...(read.documents ?? []), ...(read.files ?? [])];
+  const { servers, leftOut } = startsOf(read.servers, withWritten(source, files));
   const [first, ...others] = servers;
   const found: PublishedServers | undefined = first && {
     ...defined({ kind: kind === shellScript || kind === sparkRecipe ? undefined : kind.kind }),

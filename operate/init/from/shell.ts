@@ -4,14 +4,16 @@ import type { Launch } from "../command/started";
 import { asWritten } from "../command/words";
 import { withEnvFiles } from "./envFiles";
 import type { FileRead, PublishedKind } from "./kind";
-import type { Source } from "./source";
+import { type Source, withWritten } from "./source";
 
 /** A command, or a script of them: whatever is nothing else. */
 export const shellScript: PublishedKind = {
   kind: "a shell script",
   looksLike: () => true,
   servers(source) {
-    const launches = launchesIn(source.text, (words) => withEnvFiles(words, source));
+    const launches = launchesIn(source.text, (words, documents) =>
+      withEnvFiles(words, withWritten(source, documents)),
+    );
     return serversOf(launches, (launch) => launch, source.place);
   },
 };

@@ -5,7 +5,8 @@ import { readTextFile } from "../../../faults/textFile";
 import { parseYamlDocuments, type SourceDocument } from "../../../faults/yamlDocument";
 import { thousands } from "../../../units/thousands";
 import { type LineOf, linesOf } from "../command/lines";
-import { COMMAND, expansions, refuseCommand } from "../command/words";
+import type { WrittenFile } from "../command/scriptState";
+import { asWritten, COMMAND, expansions, refuseCommand } from "../command/words";
 
 /** A text that somebody published. */
 export interface Published {
@@ -82,6 +83,19 @@ function refuseOverlong(text: string): void {
       : `has more than ${thousands(MOST_WORDS)} words, up to line ${line}`;
     refuseCommand(`It ${what}. Give the part that starts the server alone.`);
   }
+}
+
+/** A source with the files that it writes itself: these are known wherever they are to lie. */
+export function withWritten<Sought extends Pick<Source, "beside">>(
+  source: Sought,
+  files: readonly WrittenFile[],
+): Sought {
+  const named = (name: string) =>
+    files.findLast(({ file = "" }) => asWritten(file) === asWritten(name));
+  const called = (name: string) =>
+    files.findLast(({ file = "" }) => basename(asWritten(file)) === basename(asWritten(name)));
+  const beside = (name: string) => (named(name) ?? called(name))?.text ?? source.beside(name);
+  return files.length === 0 ? source : { ...source, beside };
 }
 
 function besideFile(file: string, name: string): string | undefined {

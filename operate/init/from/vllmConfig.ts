@@ -81,7 +81,7 @@ export function withConfig(launch: Launch, { beside }: Source): Launch {
   ];
   const told = [
     ...(launch.told ?? []),
-    `The options of \`--config\` are read from ${name.slice(name.lastIndexOf("/") + 1)} beside it.`,
+    `The options of \`--config\` are read from ${asWritten(name.slice(name.lastIndexOf("/") + 1))}.`,
   ];
   return { ...launch, words, told, leftOut: [...launch.leftOut, ...passedOver(file)] };
 }

@@ -26,6 +26,10 @@ it.each([
     "me/vllm-spark:1.4.0",
     "me/vllm-spark:1.4.0 is kept as the command has it, and a tag can move: `serving pin me/vllm-spark:1.4.0 --write` pins it, and reads the versions inside.",
   ],
+  [
+    "localhost/vllm-spark:latest",
+    "localhost/vllm-spark:latest is kept as the command has it. `localhost/` is what Podman calls an image that was built on the machine, and no registry can be asked for it: push it to a registry, and pin it from there by `serving pin REGISTRY/NAME:TAG --entry inferenceServers.b --write`.",
+  ],
 ])("a command's image %s: a pin is advised only where it helps", (image, mend) => {
   const { refused, ...read } = imageOf(image);
   expect(refused?.why).toBe(/can't be used/.test(mend) ? mend : undefined);

@@ -310,7 +310,7 @@ describe("a command that is refused", () => {
     ],
     [
       "vllm serve a/b --config serve.yaml --max-num 3",
-      "It can't be read for certain: `--max-num` may mean --max-num-batched-tokens or --max-num-queued-reqs or --max-num-queued-tokens or --max-num-scheduled-tokens or --max-num-seqs; `--config` takes options from a file that can't be read here.",
+      "It can't be read for certain: `--max-num` may mean --max-num-batched-tokens or --max-num-queued-reqs or --max-num-queued-tokens or --max-num-scheduled-tokens or --max-num-seqs; `--config` takes options from a file that can't be read here. Give this text as a file with that one beside it, or write its options in its place.",
     ],
     [
       "vllm serve a/b —max-model-len 32768",

@@ -1,0 +1,99 @@
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { choose } from "../../../operate/init/choose";
+import { readPublished } from "../../../operate/init/from/published";
+import { type HostFacts, hostFacts } from "../../../operate/sees/computer/facts";
+import { madeFacts } from "./madeFacts";
+
+const IMAGE = "vllm/vllm-openai:v0.30.0";
+const MODEL = "openai/gpt-oss-20b";
+const COMMIT = "d666cf3b67006cf8227666739edf25164aaffdeb";
+
+let facts: HostFacts;
+
+beforeAll(async () => {
+  facts = hostFacts.parse(JSON.parse(readFileSync(await madeFacts(), "utf8")));
+});
+
+interface Machine {
+  readonly modelCache?: string;
+  readonly inferenceServers: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+/** The machine of the stack file that `init` writes of a text, and what it says. */
+async function written(text: string, all = false) {
+  const place = { name: "spark", project: process.cwd() };
+  const choice = await choose(facts, place, { command: { text }, all });
+  const file = parse(choice.text) as { config: Record<string, Record<string, Machine>> };
+  const { inferenceServers = {}, modelCache } = file.config["local-serving:machines"]?.spark ?? {};
+  return { ...choice, modelCache, servers: inferenceServers };
+}
+
+describe("a model by its folder in the hub's cache", () => {
+  const path = (cache: string, commit = COMMIT) =>
+    `${cache}/models--openai--gpt-oss-20b/snapshots/${commit}`;
+
+  it.each([
+    ["on the machine", `vllm serve ${path("/data/hf/hub")}/`, "/data/hf"],
+    ["in a volume", `docker run -v /data/hf:/hf ${IMAGE} --model ${path("/hf/hub")}`, "/data/hf"],
+    [
+      "in the usual place",
+      `docker run ${IMAGE} --model ${path("/root/.cache/huggingface/hub")}`,
+      undefined,
+    ],
+    ["in a folder of another form", `vllm serve ${path("/data/x")}`, undefined],
+  ])("is the hub's, at its commit: %s", async (_, text, modelCache) => {
+    const read = await written(text);
+    expect(read.servers.b).toMatchObject({
+      model: { id: MODEL, revision: COMMIT },
+      servedModelName: "gpt-oss-20b",
+    });
+    expect(read.modelCache).toBe(modelCache);
+    expect(read.mend.join()).not.toContain("/models--");
+  });
+
+  it("has no commit where the path has none", async () => {
+    const { servers } = await written(`vllm serve ${path("/data/hf/hub", "main")}`);
+    expect(servers.b?.model).not.toHaveProperty("revision");
+  });
+});
+
+describe("a file that a text writes itself", () => {
+  const config = `model: ${MODEL}\nmax-model-len: 8192\n`;
+  it.each([
+    [
+      "cat > FILE",
+      `cat > /opt/config.yaml <<EOF\n${config}EOF\nvllm serve --config /opt/config.yaml`,
+    ],
+    [
+      "cat | tee",
+      `cat <<'EOF' | sudo tee conf/c.yml >/dev/null\n${config}EOF\nvllm serve --config=conf/c.yml`,
+    ],
+    [
+      "tee FILE",
+      `tee c.yaml <<EOF\n${config}EOF\ndocker run -v $PWD:/c ${IMAGE} --config /c/c.yaml`,
+    ],
+    [
+      "compose's `configs`",
+      `services:\n  a:\n    image: ${IMAGE}\n    command: --config /c.yaml\n    configs: [{source: c, target: /c.yaml}]\nconfigs:\n  c:\n    content: |\n${config.replace(/^(?=.)/gm, "      ")}`,
+    ],
+    [
+      "a ConfigMap",
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  c.yaml: |\n${config.replace(/^(?=.)/gm, "    ")}---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: c, image: "${IMAGE}", args: [--config, /etc/c.yaml]}]\n`,
+    ],
+  ])("is read where its options are asked for: %s", (_, text) => {
+    expect(readPublished({ text }).words).toEqual(["--model", MODEL, "--max-model-len", "8192"]);
+  });
+
+  it("is read as a file of variables, too", () => {
+    const text = `cat > vllm.env <<EOF\nVLLM_LOGGING_LEVEL=DEBUG\nEOF\ndocker run --env-file vllm.env ${IMAGE} ${MODEL}`;
+    expect([...readPublished({ text }).variables]).toEqual([["VLLM_LOGGING_LEVEL", "DEBUG"]]);
+  });
+
+  it("that isn't there is asked for", async () => {
+    await expect(written("vllm serve --config c.yaml")).rejects.toThrow(
+      "Give this text as a file with that one beside it, or write its options in its place.",
+    );
+  });
+});
