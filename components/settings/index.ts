@@ -5,7 +5,7 @@
 export { FLAGS } from "./flags";
 export { type InferenceServerSettings, inferenceServer } from "./inferenceServer";
 export { modelInside } from "./insideContainer";
-export { declaresNothing, parseStackFile, stackFileOf } from "./load";
+export { declaresNothing, parseEngineConfig, parseStackFile, stackFileOf } from "./load";
 export { type MachineSettings, machine } from "./machine";
 export {
   type Locate,

@@ -4,7 +4,7 @@ import { defined } from "../../faults/defined";
 import { commandServer } from "../init/command/fromCommand";
 import type { RefusedImage } from "../init/command/image";
 import type { CommandNotes } from "../init/command/notes";
-import { draft, draftEvidence } from "../init/draft";
+import { draftEvidence, plannedDraft, readDraft } from "../init/draft";
 import { calledBy, givenText } from "../init/from/given";
 import { readPublished } from "../init/from/published";
 import type { Place } from "../init/offers";
@@ -61,7 +61,7 @@ export async function askedServer(
 
 /** Says of a model that neither the catalogue nor this computer's model cache has it. */
 function unreadText(id: string, facts: HostFacts, wanted: Wanted, { home }: Place) {
-  const { settings } = draft(facts, wanted, home);
+  const settings = readDraft(facts, wanted);
   const { models = {} } = draftEvidence(settings, home);
   return models[id] === undefined && isHubId(id) ? onlyAtHub(id) : undefined;
 }
@@ -73,7 +73,7 @@ async function namedModel(
   base: Wanted,
   { project, home }: Place,
 ): Promise<Asked | NoServer> {
-  const { settings, machine } = draft(facts, base, home);
+  const { settings, machine } = plannedDraft(facts, base, home);
   const own = settings.machines[machine.name];
   if (own === undefined) throw new Error("a draft of one machine has it");
   const bare = { settings, machine: machine.name, server: "b", project, leaves: [] };

@@ -1,4 +1,4 @@
-import { draft } from "../init/draft";
+import { plannedDraft } from "../init/draft";
 import type { Seat } from "../models/seat";
 import { projectOrProgram } from "../stack/stackFile";
 import { factsOfMachine } from "./machines";
@@ -9,7 +9,7 @@ import { factsOfMachine } from "./machines";
  */
 export function bareSeat(named = "spark"): { readonly seat: Seat; readonly told: string } {
   const facts = factsOfMachine(named);
-  const { settings, machine } = draft(facts, { name: facts.host, clients: [] });
+  const { settings, machine } = plannedDraft(facts, { name: facts.host, clients: [] });
   const seat = { settings, machine: machine.name, server: "b", project: projectOrProgram() };
   return {
     seat: { ...seat, leaves: [] },

@@ -12,7 +12,7 @@ import { sizedDevice, whyNoServer } from "../../machines/devices/devices";
 import type { Judged } from "../../policies/judge";
 import type { RefusedImage } from "../init/command/image";
 import { forSeveralGpus, leftOutText } from "../init/command/notes";
-import { draft, draftEvidence } from "../init/draft";
+import { draftEvidence, readDraft } from "../init/draft";
 import type { Place } from "../init/offers";
 import { judgedPlan } from "../plan/judgedPlan";
 import type { HostFacts } from "../sees/computer/facts";
@@ -112,7 +112,7 @@ function machineOf({ host, device, memory: { totalGiB } }: HostFacts): ServerFit
 
 function plannedFit(asked: Asked, facts: HostFacts, { home }: Place): PlannedFit {
   const { wanted, told, model } = asked;
-  const { settings } = draft(facts, wanted, home);
+  const settings = readDraft(facts, wanted);
   const known = draftEvidence(settings, home);
   const models = { ...known.models, ...asked.models };
   const { planned, policies } = judgedPlan(settings, { ...known, models });

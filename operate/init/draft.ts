@@ -1,10 +1,15 @@
 import { closeIds, readKnownStarts } from "../../components/catalogue";
 import { readModels } from "../../components/evidence";
-import type { MachinePlan } from "../../components/plan";
+import { type MachinePlan, type Plan, plan } from "../../components/plan";
 import type { Evidence } from "../../components/planned";
 import type { MachineFacts } from "../../components/preflight";
 import { judgeMachine } from "../../components/preflight";
-import { parseStackFile, type StackSettings } from "../../components/settings";
+import {
+  NAMESPACE,
+  parseEngineConfig,
+  parseStackFile,
+  type StackSettings,
+} from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { judgedPlan } from "../plan/judgedPlan";
 import type { HostFacts } from "../sees/computer/facts";
@@ -14,7 +19,7 @@ import { found } from "./found";
 import { machineName, settingsFor, shareOfA, type Wanted } from "./settings";
 
 /**
- * Writes and plans a stack file. `home` is that of the operator where the facts are of this
+ * Writes, plans and judges a stack file. `home` is that of the operator where the facts are of this
  * computer: then the model cache is read; else nothing of this computer is. `toMend` is said in the
  * file.
  */
@@ -24,15 +29,36 @@ export function draft(
   home?: string,
   toMend: readonly string[] = [],
 ) {
-  const text = stackText(facts, wanted, toMend);
-  const settings = parseStackFile(`Pulumi.${wanted.name}.yaml`, text);
+  const { text, settings } = writtenDraft(facts, wanted, toMend);
   const { planned, policies } = judgedPlan(settings, draftEvidence(settings, home));
-  const [machine] = planned.machines;
-  if (machine === undefined) throw new Error("a stack file of one machine plans one");
+  const machine = machineOf(planned);
   const refused = policies.filter(({ verdict }) => verdict === "refused");
   /** What the preflight of `up` would find of it on this machine. */
   const findings = judgeMachine(machine, machineFacts(facts, machine, wanted));
   return { text, settings, machine, refused, findings };
+}
+
+/** The text of a stack file, and what it says. Throws `FaultyInput`. */
+export function writtenDraft(facts: HostFacts, wanted: Wanted, toMend: readonly string[] = []) {
+  const text = stackText(facts, wanted, toMend);
+  return { text, settings: parseStackFile(`Pulumi.${wanted.name}.yaml`, text) };
+}
+
+/** What a stack file would say, without its text: no fault of it has a line. Throws `FaultyInput`. */
+export function readDraft(facts: HostFacts, wanted: Wanted): StackSettings {
+  const machines = { [machineName(wanted)]: settingsFor(facts, wanted).settings };
+  return parseEngineConfig({ [`${NAMESPACE}:machines`]: JSON.stringify(machines) });
+}
+
+/** A stack file that is planned, and judged by no policy; `home` as for `draft`. */
+export function plannedDraft(facts: HostFacts, wanted: Wanted, home?: string) {
+  const settings = readDraft(facts, wanted);
+  return { settings, machine: machineOf(plan(settings, draftEvidence(settings, home))) };
+}
+
+function machineOf({ machines: [machine] }: Pick<Plan, "machines">): MachinePlan {
+  if (machine === undefined) throw new Error("a stack file of one machine plans one");
+  return machine;
 }
 
 /** What a draft is planned by; `home` as for `draft`. */

@@ -9,7 +9,7 @@ import { leavesOf } from "../models/seat";
 import { type ServerValue, serverValues, shareFor } from "../models/serverValues";
 import { type ShownSpeed, shownSpeed } from "../models/speeds";
 import type { HostFacts } from "../sees/computer/facts";
-import { draft } from "./draft";
+import { plannedDraft } from "./draft";
 import { shareOfA, type Wanted } from "./settings";
 
 /** Whose stack file is made. */
@@ -70,7 +70,7 @@ export function* offers(
   const [first, ...others] = servable.sort((a, b) => rank(a) - rank(b));
   if (first === undefined) return;
   // The first one holds the place for all.
-  const { settings, machine } = draft(
+  const { settings, machine } = plannedDraft(
     facts,
     { ...wanted, server: serverValues(first, { beside }) },
     home,

@@ -8,7 +8,7 @@ import { VLLM_DEFAULT_UTILIZATION } from "../../../vllm/utilization";
 import { LARGEST_SHARE, poolingShare, USUAL_WINDOW, windowByName } from "../../models/byName";
 import { type ServerValue, serverValues } from "../../models/serverValues";
 import type { HostFacts } from "../../sees/computer/facts";
-import { draft } from "../draft";
+import { plannedDraft } from "../draft";
 import type { Place } from "../offers";
 import type { Wanted } from "../settings";
 
@@ -89,7 +89,7 @@ function room(said: readonly ServerValue[], around: Surroundings) {
   const pooling = recipe !== undefined && isPooling(recipe.kind) ? recipe : undefined;
   const asked = pooling === undefined ? [] : besides(ofItsKind(pooling), said);
   const server = [...besides(LEAST, [...asked, ...said]), ...asked, ...said];
-  const { settings, machine } = draft(facts, { ...wanted, server, clients: [] }, place.home);
+  const { settings, machine } = plannedDraft(facts, { ...wanted, server, clients: [] }, place.home);
   const container = machine.inferenceServers[0]?.container.name ?? "";
   const left = machine.ledger.largestUtilizationThatFits[container] ?? 0;
   const models = readModels(settings, place.project, place.home);

@@ -1,10 +1,12 @@
 import { startsVllmItself } from "../../../components/supply";
+import { defined } from "../../../faults/defined";
 import { imageReference } from "../../../machines/docker/imageReference";
 import { isKnownOption } from "../../../vllm/argv/serverArguments";
 import { serverInvocations } from "../../../vllm/argv/serverInvocations";
 import { baseName, isText } from "../../../vllm/argv/unknown";
-import { containerFacts, type DockerRun, readDockerRun } from "./dockerOptions";
+import { containerFacts, type DockerOption, type DockerRun, readDockerRun } from "./dockerOptions";
 import { containerVerb, DEEPEST, withoutFront } from "./front";
+import { withPlaceholders } from "./placeholder";
 import { commandsOfShell, type Launch, preparedBy, refuseEngine, serversOf } from "./started";
 import { asWritten, expansions, refuseCommand } from "./words";
 
@@ -94,10 +96,21 @@ function startedTwice({ options, image = "", rest }: DockerRun): string[] {
 /** Programs that a container is started with by hand. */
 const NO_SERVER = /^(?:ba|da|z)?sh$|^python[\d.]*$|^(?:sleep|tail)$/;
 
+/** An option with what nobody has filled in; the name of a variable is none of it. */
+const toFillIn = ({ name, value }: DockerOption): DockerOption => ({
+  name,
+  ...defined({
+    value:
+      name === "env"
+        ? value?.replace(/(?<==)[\s\S]+/, withPlaceholders)
+        : value && withPlaceholders(value),
+  }),
+});
+
 /** The servers of a `docker run`: by its command, or by an image that starts one itself. */
 export function inContainer(run: DockerRun): readonly Launch[] {
   const { options, image = "" } = run;
-  const container = containerFacts(options);
+  const container = containerFacts(options.map(toFillIn));
   const { command } = insideOf(run);
   const unread = options.flatMap(({ name, value = "" }) => (name === "env-file" ? [value] : []));
   const [server] = serversOf(command, container.variables, unread);

@@ -6,6 +6,7 @@ import { holdsSecret } from "../../../faults/secrets";
 import { fitsServer } from "../../models/leastServer";
 import { assigned, isAssignment } from "./assignments";
 import { libraryOfOther } from "./otherMachine";
+import { isToFill } from "./placeholder";
 import { asWritten, expansions, type LeftOut, refuseCommand, standIn } from "./words";
 
 /** An option of `docker run` with its value, if it takes one. */
@@ -252,7 +253,7 @@ function mountFacts(option: DockerOption, cacheInside: string | undefined): Beco
   const [from, to] = [sourceOf(source), plainFolder(target)];
   return {
     volumes: [{ ...defined({ source: from }), target: to, what }],
-    leftOut: [leftOut(option, `${NO_VOLUME}${mountText(from, to)}`)],
+    leftOut: [leftOut(option, `${NO_VOLUME}${mountText(source, from, to)}`)],
   };
 }
 
@@ -281,7 +282,10 @@ function cacheVolumeText(source: string, target: string): string {
 const NO_VOLUME =
   "a server gets only the model cache, a volume for compiled kernels, and the folders that its arguments name.";
 /** What to write where the server has to read a folder; nothing where it may not have that one. */
-function mountText(from: string | undefined, to: string): string {
+function mountText(source: string, from: string | undefined, to: string): string {
+  const toFill = expansions(source).find(isToFill);
+  if (toFill !== undefined)
+    return ` \`${asWritten(toFill)}\` is a placeholder: write the folder itself.`;
   if (from === undefined)
     return " With `mounts` a server reads a further folder of the machine, by its path.";
   return fitsServer({ mounts: [{ from, to }] })

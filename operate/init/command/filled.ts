@@ -1,6 +1,7 @@
 import { isSecretName } from "../../../faults/secrets";
 import { apart, takesValue } from "./apart";
 import { isUnnamed } from "./containerStart";
+import { isToFill, withPlaceholders } from "./placeholder";
 import { type Launch, notKnown } from "./started";
 import { asWritten, expansions, type LeftOut, OPEN, refuseCommand, standIn } from "./words";
 
@@ -11,11 +12,14 @@ import { asWritten, expansions, type LeftOut, OPEN, refuseCommand, standIn } fro
  */
 export function filled(launch: Launch): Launch {
   const { words: pieces, told } = apart(launch.words);
-  const keys = withoutKeys(pieces.map(withLiterals));
+  const keys = withoutKeys(pieces.map(withLiterals).map(valueToFill));
   const { words, leftOut } = withoutUnknown(keys.words, launch);
-  const image = isUnnamed(launch.image ?? "") ? undefined : launch.image;
+  const named = withPlaceholders(launch.image ?? "");
+  const image = isUnnamed(named) ? undefined : launch.image;
   const unnamed =
-    image === launch.image ? [] : [{ what: asWritten(launch.image ?? ""), why: NOT_KNOWN_IMAGE }];
+    image === launch.image
+      ? []
+      : [{ what: asWritten(named), why: NOT_KNOWN_IMAGE, words: [asWritten(named)] }];
   const open = new Set(
     [image ?? "", ...words].flatMap((word) => word.match(/(?<!["\w:$])\{[A-Za-z_]\w*\}/g) ?? []),
   );
@@ -27,11 +31,18 @@ export function filled(launch: Launch): Launch {
   return {
     ...kept,
     words,
+    variables: new Map(
+      [...launch.variables].map(([name, value]) => [name, withPlaceholders(value)]),
+    ),
     ...(image === undefined ? {} : { image }),
     told: [...(launch.told ?? []), ...told],
     leftOut: [...launch.leftOut, ...unnamed, ...leftOut, ...keys.leftOut],
   };
 }
+
+/** A word that is no option's name, or what stands behind its sign, with what nobody has filled in. */
+const valueToFill = (word: string): string =>
+  word.startsWith("-") ? word.replace(/(?<==)[\s\S]+/, withPlaceholders) : withPlaceholders(word);
 
 /** A word whose variables reach vLLM as they are written, since nothing fills them in. */
 const withLiterals = (word: string): string => word.replace(LITERAL, standIn);
@@ -48,7 +59,7 @@ const NOT_KNOWN_WORDS =
 /** Words without options, and without further words, whose value only a shell knows. Refuses such a model. */
 function withoutUnknown(
   words: readonly string[],
-  { unread, hint = [], origins }: Pick<Launch, "unread" | "hint" | "origins">,
+  { unread, hint = [], origins, lineOf, line }: Launch,
 ) {
   const leftOut: LeftOut[] = [];
   const kept: string[] = [];
@@ -57,11 +68,16 @@ function withoutUnknown(
     const flag = kept.at(-1) ?? "";
     if (unknown.length === 0) kept.push(word);
     else if (isModel(word, kept))
-      refuseCommand(notKnown(unknown, unread), ...hint, ...originsOf(unknown, origins));
-    else if (/^--?[a-z][\w-]*=/.test(word)) leftOut.push(unknownOption(word.replace(/=.*$/s, "")));
+      refuseCommand(
+        notKnown(unknown, unread, lineOf?.(asWritten(word), line)),
+        ...hint,
+        ...originsOf(unknown, origins),
+      );
+    else if (/^--?[a-z][\w-]*=/.test(word))
+      leftOut.push(unknownOption(word.replace(/=.*$/s, ""), unknown));
     else if (takesValue(flag)) {
       kept.pop();
-      leftOut.push(unknownOption(flag));
+      leftOut.push(unknownOption(flag, unknown));
     } else
       leftOut.push({
         what: unknown.map(asWritten).join(" "),
@@ -79,7 +95,14 @@ const originsOf = (unknown: readonly string[], origins?: Launch["origins"]): str
     return origin === undefined ? [] : [`Of \`${asWritten(each)}\` the file says that ${origin}.`];
   });
 
-const unknownOption = (what: string): LeftOut => ({ what, why: NOT_KNOWN_OPTION, words: [what] });
+const unknownOption = (what: string, unknown: readonly string[]): LeftOut => {
+  const [toFill] = unknown.filter(isToFill);
+  const why = toFill === undefined ? NOT_KNOWN_OPTION : placeholderText(toFill);
+  return { what, why, words: [what] };
+};
+
+const placeholderText = (toFill: string): string =>
+  `\`${asWritten(toFill)}\` is a placeholder, so the default counts: write what it stands for.`;
 
 /** Whether a word is the model: the first one, or the value of the option for it. */
 const isModel = (word: string, before: readonly string[]): boolean =>

@@ -14,11 +14,13 @@ import { isText } from "../../../vllm/argv/unknown";
 import { LEAST_SERVER } from "../../models/leastServer";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import type { HostFacts } from "../../sees/computer/facts";
+import { readDraft } from "../draft";
 import type { Place } from "../offers";
 import { freePort, type Wanted } from "../settings";
 import { chosenValues } from "./chosen";
 import { clientsOf } from "./clients";
 import type { ContainerFacts } from "./dockerOptions";
+import { withoutFaults } from "./faults";
 import { filled } from "./filled";
 import { type CommandImage, imageOf, type RefusedImage } from "./image";
 import { LINE_GOES_ON } from "./launch";
@@ -75,6 +77,14 @@ export function commandServer(
   base: Wanted,
   place: Place,
 ): CommandServer {
+  return withoutFaults(start, () => {
+    const made = serverOf(start, facts, base, place);
+    readDraft(facts, { ...base, ...made.server, clients: [] });
+    return made;
+  });
+}
+
+function serverOf(start: Launch, facts: HostFacts, base: Wanted, place: Place): CommandServer {
   const parts = readParts(start, base.key);
   const { launch, image, args, unknownFlags } = parts;
   const { own, ofVariables, recipe, values: said, leftOut } = readValues(parts, place);

@@ -61,7 +61,11 @@ export function ownModels(
     values: [...(isInside ? [IN_IMAGE] : []), ...moved.values, ...adapters.values],
     leftOut: adapters.leftOut,
     mend: [...adapters.mend, ...moved.mend],
-    lacks: !isLost ? [] : isInside ? [insideText(model, own?.path)] : folderText(model, id, places),
+    lacks: !isLost
+      ? []
+      : isInside
+        ? [insideText(model, own?.path, volumeOf(model, volumes))]
+        : folderText(model, id, places),
     carried: used.flatMap((volume) => volume?.what ?? []),
   };
 }
@@ -272,10 +276,12 @@ const IN_IMAGE: ServerValue = {
 };
 
 /** Says of a model inside the command's own container where it has to be; `folder` is the machine's. */
-function insideText(model: string, folder: string | undefined): string {
+function insideText(model: string, folder: string | undefined, volume?: Volume): string {
   const why =
     folder === undefined
-      ? "no volume says which folder of the machine that is"
+      ? volume === undefined
+        ? "no volume says which folder of the machine that is"
+        : `its volume (${volume.what}) doesn't say which folder of the machine that is`
       : `a server can't have the folder of the machine that lies there: ${serverFault({ model: { id: folder } })?.replace(/\.$/, "")}`;
   return `The model is the folder ${asWritten(model)} inside the command's own container, and ${why}. So it counts as one that the image brings (\`model.inImage\`). If the image lacks it, write its folder on the machine, or its hub id, as \`model.id\`, and delete \`inImage\`.`;
 }

@@ -5,6 +5,7 @@ import type { ServerValue } from "../../models/serverValues";
 import type { ContainerFacts } from "./dockerOptions";
 import { DEEPEST, type Fronted, withoutFront } from "./front";
 import type { LineOf } from "./lines";
+import { isToFill } from "./placeholder";
 import { asWritten, type LeftOut, refuseCommand, scriptIn } from "./words";
 
 /** How a command starts one vLLM server. */
@@ -106,8 +107,15 @@ function known(
   return refuseCommand(notKnown(open.length === 0 ? ["$(...)"] : open, unread));
 }
 
-export function notKnown(expansions: Iterable<string>, unread: readonly string[] = []): string {
-  const names = [...new Set(expansions)].map((each) => `\`${asWritten(each)}\``).join(", ");
+export function notKnown(
+  expansions: Iterable<string>,
+  unread: readonly string[] = [],
+  line?: number,
+): string {
+  const all = [...new Set(expansions)];
+  const names = all.map((each) => `\`${asWritten(each)}\``).join(", ");
+  if (all.every(isToFill))
+    return `${names}${line === undefined ? "" : ` (line ${line})`} ${all.length > 1 ? "are placeholders" : "is a placeholder"}: write the model's hub id, or its folder on the machine, in its place.`;
   const files = unread.map(asWritten).join(", ");
   const brought =
     files === "" ? "" : `, or give this text as a file with ${files} beside it, which may set it`;

@@ -6,6 +6,7 @@ import { isIn } from "../../../machines/home";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { folderOf } from "./dockerOptions";
 import { ofOtherMachine } from "./otherMachine";
+import { isToFill } from "./placeholder";
 import { asWritten, expansions, type LeftOut, shellVariable } from "./words";
 
 /** What a server's block and its machine get of a command's variables. */
@@ -109,6 +110,7 @@ function unknownText(name: string, given: string, { origins }: VariablePlaces): 
   const origin = origins?.get(name);
   if (origin !== undefined) return `${origin}: write it as \`environment\`.`;
   const unknown = expansions(given);
+  if (unknown.some(isToFill)) return "its value is a placeholder: write what it stands for.";
   const isOfShell = unknown.every((each) => /^\$(?:\w+|\{\w+\})$/.test(each));
   return isOfShell
     ? "its value is only in your shell: write it as `environment`."

@@ -56,6 +56,8 @@ export function scriptIn(text: string, shell: ShellGiven = {}): ScriptRead {
     .replaceAll("\r\n", "\n")
     // The fences of a page in Markdown come with the copying.
     .replace(/^[ \t]*(?:```|~~~).*$/gm, "")
+    // What is to be filled in is no redirection.
+    .replace(TO_FILL, (whole) => standIn(kept(whole)))
     // So do a blank behind a line's last backslash, and the prompt in front. The rest stays in place.
     .replace(/\\[ \t]+\n/g, "\\\n")
     .replace(/^[ \t]*\$ /gm, blanks);
@@ -76,13 +78,32 @@ export function scriptIn(text: string, shell: ShellGiven = {}): ScriptRead {
   const lineAt = linesOf(script);
   return {
     commands: commands.map((words) => ({
-      words: words.map((word) => (isText(word) ? word : standIn("$@"))),
+      words: words.map((word) => (isText(word) ? restored(word) : standIn("$@"))),
       isOptional: state.optional.has(words),
       ...lineAt(state.places.get(words)),
     })),
-    documents: state.documents,
+    documents: state.documents.map(({ text: written, ...of }) => ({
+      ...of,
+      text: restored(written),
+    })),
   };
 }
+
+/** `<model>`, `<your token>`: a word in brackets, where a redirection would have a blank or a letter. */
+const TO_FILL = /(?<![<\w$&>)}])<[A-Za-z][\w./-]*(?: [\w./-]+){0,4}>(?![\w&<>])/g;
+
+/** Signs that mean something to a shell, and what stands for each while it reads. */
+const SIGNS = [
+  ["<", "\u{E002}"],
+  [">", "\u{E003}"],
+  [" ", "\u{E004}"],
+] as const;
+
+const kept = (text: string): string =>
+  SIGNS.reduce((made, [sign, other]) => made.replaceAll(sign, other), text);
+
+const restored = (text: string): string =>
+  SIGNS.reduce((made, [sign, other]) => made.replaceAll(other, sign), text);
 
 /** Tells the line of a place in a text. */
 function linesOf(text: string) {

@@ -1,12 +1,10 @@
 import { WrongUse } from "../../../commandLine/exit";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../../components/fields";
-import { FaultyInput } from "../../../faults/fault";
 import type { HostFacts } from "../../sees/computer/facts";
 import { pageFromProject } from "../../stack/stackFile";
 import { type CommandServer, commandServer, glanceAt } from "../command/fromCommand";
 import { leftOutText } from "../command/notes";
-import { COMMAND, type LeftOut, reasonOf, unlessRefused } from "../command/words";
-import { draft } from "../draft";
+import { type LeftOut, reasonOf, unlessRefused } from "../command/words";
 import type { Place } from "../offers";
 import type { Wanted, WantedServer } from "../settings";
 import { asServerB, type PublishedServer, type PublishedServers, readAsText } from "./published";
@@ -130,15 +128,7 @@ function oneMore(
   // Clients use the first one alone.
   const wanted = { ...base, key, ...(beside.length === 0 ? {} : { beside, clients: [] }) };
   return unlessRefused(() => {
-    try {
-      const server = commandServer(start, facts, wanted, place);
-      draft(facts, { ...wanted, ...server.server, clients: [] }, place.home);
-      return { key, name, server };
-    } catch (error) {
-      if (!(error instanceof FaultyInput)) throw error;
-      const [fault] = error.faults;
-      throw new WrongUse(`${COMMAND}: ${fault?.message ?? error.message}`);
-    }
+    return { key, name, server: commandServer(start, facts, wanted, place) };
   });
 }
 

@@ -97,3 +97,44 @@ describe("a file that a text writes itself", () => {
     );
   });
 });
+
+describe("what nobody has filled in", () => {
+  it.each([
+    ["vllm serve <model>", "`<model>`"],
+    ["vllm serve your-org/your-model", "`your-org/your-model`"],
+    ["M=xxx/models/a\nvllm serve $M", "`xxx/models/a` (line 1)"],
+    ["docker run IMAGE \\\n  --model /path/to/model --port 8000", "`/path/to/model` (line 2)"],
+  ])("is no model: %s", async (text, name) => {
+    await expect(written(text)).rejects.toThrow(
+      `--from-command: ${name} is a placeholder: write the model's hub id, or its folder on the machine, in its place.`,
+    );
+  });
+
+  it("is named as such elsewhere, with its line", async () => {
+    const text = `docker run -e HF_TOKEN=<your token> -e A=<a> -v /path/to/models:/m \\
+  <image> --model ${MODEL} --max-model-len <LEN> --seed your-seed > log.txt 2>&1`;
+    const { told, servers } = await written(text);
+    expect(servers.b).toMatchObject({ huggingFaceTokenVariable: "HF_TOKEN" });
+    expect(told?.leftOut.map(({ what, line }) => [what, line])).toEqual([
+      ["<image>", 2],
+      ["--max-model-len", 2],
+      ["--seed", 2],
+      ["--volume /path/to/models:/m", 1],
+      ["the variable A", 1],
+    ]);
+    expect(told?.leftOut.slice(1).every(({ why }) => why.includes("is a placeholder"))).toBe(true);
+  });
+
+  it("leaves redirections as they are", () => {
+    const text = `vllm serve ${MODEL} <in >out 2>&1 --port 8001`;
+    expect(readPublished({ text }).words).toEqual([MODEL, "--port", "8001"]);
+  });
+});
+
+describe("a fault of the stack file that would be written", () => {
+  it("is one of the command, with the line of what it says", async () => {
+    await expect(written("vllm serve \\\n  a/b/c --max-model-len 8192")).rejects.toThrow(
+      "--from-command: What would be `model.id` (line 2) can't be: `a/b/c` isn't a hub id",
+    );
+  });
+});

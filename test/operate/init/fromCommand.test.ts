@@ -248,7 +248,7 @@ describe("a model that is a folder of the command's own container", () => {
     [
       "a volume of Podman's own",
       "Volume=models.volume:/run/models",
-      "no volume says which folder of the machine that is",
+      "its volume (--volume models.volume:/run/models) doesn't say which folder of the machine that is",
     ],
     [
       "a folder that no server may have",

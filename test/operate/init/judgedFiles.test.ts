@@ -75,6 +75,7 @@ describe("an image that nobody has filled in", () => {
     expect(launch.leftOut).toContainEqual({
       what: image,
       why: "which image that is isn't known here: the one of every new stack file takes its place.",
+      words: [image],
     });
   });
 
