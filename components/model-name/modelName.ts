@@ -184,16 +184,25 @@ export function namedWeights(id: string): NamedWeights | undefined {
   const gb = Math.min((billions * told) / 8, writtenGB(name));
   const about = own?.billions ?? read?.written ?? billions;
   const isAbout = own?.billions === undefined && read?.ofExperts !== undefined;
-  // Of weights of four bits a good part is kept in sixteen: only the least is known.
-  const isLeastAlone = told < 8 || (own?.billions === undefined && read?.isAlone === false);
+  const isLeastAlone = own?.billions === undefined && read?.isAlone === false;
   const count = isAbout ? `${read.ofExperts}, about ${about}B` : `${about}B`;
   const from = own?.source === undefined ? "by its name" : `by its name and ${own.source}`;
   return {
     gb,
     gib: gb * GIB_PER_GB,
-    ...(isLeastAlone ? {} : { aboutGiB: Math.max(gb, (about * told) / 8) * GIB_PER_GB }),
+    ...(isLeastAlone ? {} : { aboutGiB: Math.max(gb, aboutGB(about, told)) * GIB_PER_GB }),
     source: `${count} parameters of ${told} bits, ${from}`,
   };
+}
+
+/**
+ * About what weights take. Of those with fewer than eight bits some are kept in sixteen, the embeddings
+ * above all: two fifths more of a small model, and a few GB of a large one, as the files of models with 8
+ * to 235 billion parameters are larger.
+ */
+function aboutGB(billions: number, bits: number): number {
+  const whole = (billions * bits) / 8;
+  return bits < 8 ? whole + Math.min(whole * 0.4, 2.5) : whole;
 }
 
 /** A size of the files that a name tells itself, in GB, a little lower; without one, no limit. */

@@ -67,13 +67,23 @@ const KNOWN: readonly (readonly [id: string, gb: number])[] = [
   ["poolside/Laguna-XS-2.1-FP8", 33],
   ["thinkingmachines/Inkling-Small-NVFP4", 156],
   ["microsoft/Phi-4-mini-instruct", 8],
+  ["microsoft/phi-4", 29.3],
+  ["mistralai/Devstral-Small-2507", 47.1],
+  ["mistralai/Magistral-Small-2509", 48],
+  ["mistralai/Mistral-Large-Instruct-2411", 245],
+  ["zai-org/GLM-4.5-Air-FP8", 113],
+  ["ibm-granite/granite-4.0-h-small", 64.4],
+  ["CohereLabs/c4ai-command-a-03-2025", 222],
+  ["ai21labs/AI21-Jamba-Mini-1.7", 103],
+  ["deepseek-ai/DeepSeek-V2-Lite-Chat", 31.4],
+  ["RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic", 72.7],
+  ["mistralai/Mistral-Nemo-Instruct-2407", 24.5],
 ];
 
 /** Ids that leave the size open: of a part, of effective or active parameters, or of none. */
 const OPEN: readonly string[] = [
   "BAAI/bge-m3",
   "google/gemma-3n-E4B-it",
-  "microsoft/phi-4",
   "meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8",
   "org/Inkling-Small-REAP-50",
   "tencent/Hunyuan-Large-A13B",
@@ -89,7 +99,33 @@ const OPEN: readonly string[] = [
   "",
 ];
 
+/** Public models of fewer than 8 bits, with the size of their files in GB. */
+const FEWER_BITS: readonly (readonly [id: string, gb: number])[] = [
+  ["Qwen/Qwen3-4B-AWQ", 2.67],
+  ["Qwen/Qwen3-8B-AWQ", 6.1],
+  ["Qwen/Qwen3-14B-AWQ", 9.96],
+  ["Qwen/Qwen3-32B-AWQ", 19.3],
+  ["unsloth/Qwen3-14B-bnb-4bit", 10],
+  ["unsloth/Llama-3.3-70B-Instruct-bnb-4bit", 39.5],
+  ["unsloth/Devstral-Small-2507-bnb-4bit", 14.6],
+  ["RedHatAI/Qwen3-32B-quantized.w4a16", 19.3],
+  ["cpatonn/Qwen3-Coder-30B-A3B-Instruct-AWQ-4bit", 16.9],
+  ["cyankiwi/GLM-4.5-Air-AWQ-4bit", 64],
+  ["TheBloke/Mistral-7B-Instruct-v0.2-GPTQ", 4.16],
+  ["bartowski/Meta-Llama-3.1-8B-Instruct-GGUF:Q4_K_M", 4.92],
+  ["nvidia/Llama-3.3-70B-NVFP4", 40],
+  ["nvidia/Qwen3.6-35B-A3B-NVFP4", 22],
+  ["openai/gpt-oss-20b", 13.8],
+  ["openai/gpt-oss-120b", 61],
+];
+
 describe("a model's id", () => {
+  it.each(FEWER_BITS)("tells about what weights of fewer bits take: %s", (id, gb) => {
+    const { gb: least = 0, aboutGiB = 0 } = namedWeights(id) ?? {};
+    expect(least).toBeLessThanOrEqual(gb);
+    expect(Math.abs(aboutGiB * 1.073741824 - gb)).toBeLessThan(gb / 3);
+  });
+
   it.each(KNOWN)("weighs %s from below", (id, gb) => {
     const read = namedWeights(id)?.gb ?? 0;
     expect(read).toBeLessThanOrEqual(gb);

@@ -50,15 +50,15 @@ const PUBLIC: readonly (readonly [
   ["ByteDance-Seed/Seed-OSS-36B-Instruct", { billions: 36.15 }],
   ["OpenGVLab/InternVL3-78B", { billions: 78.4 }],
   ["bigcode/starcoder2-15b", { billions: 15.96 }],
+  ["microsoft/phi-4", { billions: 14.66 }],
+  ["CohereLabs/c4ai-command-a-03-2025", { billions: 111.1 }],
+  ["deepseek-ai/DeepSeek-V2-Lite-Chat", { billions: 15.71 }],
 ];
 
 /** Ids of the same catalogues that don't say how large their models are. */
 const OPEN = [
-  "microsoft/phi-4",
-  "CohereLabs/c4ai-command-a-03-2025",
   "ai21labs/AI21-Jamba-1.5-Mini",
   "MiniMaxAI/MiniMax-Text-01",
-  "deepseek-ai/DeepSeek-V2-Lite-Chat",
   "moonshotai/Kimi-VL-A3B-Instruct",
   "BAAI/bge-large-en-v1.5",
   "nvidia/NV-Embed-v2",
