@@ -16,11 +16,18 @@ const ASKS = /^(?:\[\[?|test|e?grep|which|command|!)$/;
 
 /** An `if`, a `case`, a loop or a function that a script is inside of. */
 interface Block {
+  /** Its number in the script. */
+  readonly id: number;
+  /** Which of its branches the script is in; `case` begins before the first. */
+  branch: number;
   readonly begins: string;
   readonly isFunction: boolean;
   /** Variables that are set in it. */
   readonly sets: string[];
 }
+
+/** A branch of a block, by both of their numbers. */
+export type Decisions = ReadonlyMap<number, number>;
 
 /** A command without reserved words. */
 export interface PlainCommand {
@@ -32,6 +39,7 @@ export interface PlainCommand {
 /** Follows which `if`, `case`, loop and function a script is inside of. */
 export class Blocks {
   private readonly open: Block[] = [];
+  private count = 0;
   /** The next brace begins the function that has just been named. */
   private names = false;
   /** The command before asked something, and what follows runs by its answer. */
@@ -41,6 +49,23 @@ export class Blocks {
   /** Whether a command at this place may not run. */
   get isOptional(): boolean {
     return this.isAsked || this.open.some(({ begins }) => begins !== "{");
+  }
+
+  /** Whether a command at this place is one of a list, of which the answers of others decide. */
+  get isAnswer(): boolean {
+    return this.isAsked;
+  }
+
+  /** The branches that the script is inside of. */
+  get branches(): Decisions {
+    const decided = this.open.filter(({ begins }) => begins !== "{");
+    return new Map(decided.map(({ id, branch }) => [id, branch]));
+  }
+
+  /** Says which branch of the block the script is in that has just begun. */
+  enter(branch: number): void {
+    const last = this.open.at(-1);
+    if (last !== undefined) last.branch = branch;
   }
 
   setHere(name: string): void {
@@ -55,6 +80,8 @@ export class Blocks {
     const isName = by === "(" && command.length === 1;
     if (isName) this.names = true;
     const isInline = command[0] === "case" && by === ")";
+    const last = this.open.at(-1);
+    if ((isPattern || isInline) && last?.begins === "case") last.branch++;
     return { lost, words: isPattern || isName || isInline ? [] : command.slice(start) };
   }
 
@@ -81,10 +108,16 @@ export class Blocks {
   /** Begins or ends a block; gives what the functions had set that end with the word. */
   private takeWord(word: string): readonly string[] {
     if (word === "function") this.names = true;
-    if (Object.hasOwn(ENDS, word))
-      this.open.push({ begins: word, isFunction: this.names, sets: [] });
+    const own = this.open.findLast(({ begins }) => begins === "if");
+    if ((word === "elif" || word === "else") && own !== undefined) own.branch++;
+    if (Object.hasOwn(ENDS, word)) this.begin(word);
     if (word === "{") this.names = false;
     return CLOSERS.has(word) ? this.close(word) : [];
+  }
+
+  private begin(word: string): void {
+    const branch = word === "case" ? -1 : 0;
+    this.open.push({ id: this.count++, branch, begins: word, isFunction: this.names, sets: [] });
   }
 
   private close(end: string): readonly string[] {

@@ -27,7 +27,9 @@ import {
   type LeftOut,
   refuseCommand,
   type ScriptCommand,
+  type ScriptRead,
   scriptIn,
+  shellVariable,
   unlessRefused,
 } from "./words";
 
@@ -42,7 +44,51 @@ type Prepared = (words: readonly string[], documents: readonly WrittenFile[]) =>
 
 /** The servers that a command or a shell script starts. */
 export function launchesIn(text: string, prepared: Prepared = (words) => words): Launches {
-  const { commands, documents } = scriptIn(PLACEHOLDER.test(text) ? rendered(text) : text);
+  const script = PLACEHOLDER.test(text) ? rendered(text) : text;
+  const read = scriptIn(script);
+  const launches = startsOf(read, prepared);
+  const open = launches.flatMap((launch) => modelVariable(launch) ?? [])[0];
+  const alternatives = read.alternatives.get(open ?? "") ?? [];
+  if (alternatives.length === 0) return { launches, documents: read.documents };
+  const each = alternatives.map(({ value, decided }) =>
+    startsOf(scriptIn(script, { decided }), prepared).map(asChosen(open ?? "", value)),
+  );
+  return { launches: unlike(each), documents: read.documents };
+}
+
+/** The variable that a start's model is, where its value isn't known. */
+function modelVariable({ words: [first = "", ...rest] }: Launch): string | undefined {
+  const at = [first, ...rest].findIndex((word) => /^--model(?:=|$)/.test(word));
+  const option = [first, ...rest][at] ?? "";
+  const model = at < 0 ? first : option.includes("=") ? option : (rest[at] ?? "");
+  return shellVariable(model, /^\$\{?([A-Za-z_]\w*)/);
+}
+
+/** A start in one of the branches of its script, with what was chosen. */
+const asChosen = (name: string, value: string) => (launch: Launch) => ({
+  ...launch,
+  told: [
+    ...(launch.told ?? []),
+    `A condition of the script decides \`$${name}\`: it is ${asWritten(value)} here.`,
+  ],
+});
+
+/** The starts of all branches; one that is the same in each is none of a choice. */
+function unlike(branches: readonly (readonly Launch[])[]): readonly Launch[] {
+  const found = new Map<string, readonly Launch[]>();
+  for (const launch of branches.flat()) {
+    const key = JSON.stringify([launch.line, launch.image, launch.words]);
+    found.set(key, [...(found.get(key) ?? []), launch]);
+  }
+  return [...found.values()].flatMap(([first, ...more]) => {
+    if (first === undefined) return [];
+    const isChoice = branches.length > 1 && more.length + 1 < branches.length;
+    return [isChoice ? { ...first, isOptional: true } : first];
+  });
+}
+
+/** The servers that the commands of a script start. */
+function startsOf({ commands, documents }: ScriptRead, prepared: Prepared): readonly Launch[] {
   const cut = commands.find(({ words: [first = ""] }) => first.startsWith("-"));
   if (cut !== undefined)
     refuseCommand(`\`${asWritten(cut.words.join(" "))}\` is no command. ${LINE_GOES_ON}`);
@@ -51,7 +97,7 @@ export function launchesIn(text: string, prepared: Prepared = (words) => words):
     if (starts.launches.length >= MOST_STARTS) break;
     starts.take(command);
   }
-  return { launches: starts.launches, documents };
+  return starts.launches;
 }
 
 /** What the commands of a script start, one after the other. */

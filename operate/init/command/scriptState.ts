@@ -1,7 +1,25 @@
 import { defined } from "../../../faults/defined";
 import type { Follows } from "../../../vllm/argv/shellScript";
 import { isText, type Word } from "../../../vllm/argv/unknown";
-import { Blocks, RESERVED } from "./blocks";
+import { Blocks, type Decisions, RESERVED } from "./blocks";
+
+/** A value that a variable has where the script takes these branches. */
+export interface Alternative {
+  readonly value: string;
+  readonly decided: Decisions;
+}
+
+/** What a script is told before it is read: variables, and branches that it takes. */
+interface Told {
+  readonly variables?: ReadonlyMap<string, string> | undefined;
+  readonly decided?: Decisions | undefined;
+}
+
+/** None of a block's branches. */
+const NO_BRANCH = -1;
+
+/** More values than a menu has. */
+const MOST_ALTERNATIVES = 16;
 
 /** A file that a script writes by a here-document. */
 export interface WrittenFile {
@@ -46,6 +64,8 @@ export class ScriptState implements Follows {
   private readonly arrays = new Map<string, Word[]>();
   private readonly undecided = new Set<string>();
   private readonly blocks = new Blocks();
+  /** Values that a variable may have, by the branches that set them. */
+  readonly alternatives = new Map<string, Alternative[]>();
   private added = 0;
 
   value(name: string, given: () => string | undefined): string | undefined {
@@ -68,14 +88,27 @@ export class ScriptState implements Follows {
   constructor(
     private readonly standIn: (text: string) => string,
     private readonly written: (text: string) => string | undefined,
-    variables: ReadonlyMap<string, string> = new Map(),
+    { variables = new Map(), decided = new Map() }: Told = {},
   ) {
+    this.decided = decided;
     for (const [name, value] of variables) this.values.set(name, value);
   }
 
+  private readonly decided: Decisions;
+
+  /** Whether a command at this place runs, as far as the branches are decided. */
+  private get runs(): "surely" | "perhaps" | "never" {
+    const all = [...this.blocks.branches];
+    if (all.some(([id, branch]) => (this.decided.get(id) ?? branch) !== branch)) return "never";
+    const isSure = !this.blocks.isAnswer && all.every(([id]) => this.decided.has(id));
+    return isSure ? "surely" : "perhaps";
+  }
+
   setArray(name: string, words: readonly Word[], adds: boolean): void {
+    if (this.runs === "never") return;
+    const isOptional = this.runs === "perhaps";
     const kept = adds ? (this.arrays.get(name) ?? []) : [];
-    if (this.blocks.isOptional && adds && !this.undecided.has(name)) {
+    if (isOptional && adds && !this.undecided.has(name)) {
       const flags = words.filter((word) => isText(word) && FLAG.test(word)).slice(0, MOST_FLAGS);
       const more = this.standIn(`${name}+=(${[...flags, "..."].join(" ")})`);
       if (!kept.slice(-MOST_FLAGS).includes(more)) kept.push(more);
@@ -83,7 +116,7 @@ export class ScriptState implements Follows {
       return;
     }
     for (const word of words) kept.push(word);
-    if (this.blocks.isOptional) this.lose(name);
+    if (isOptional) this.lose(name);
     else this.arrays.set(name, kept);
     this.blocks.setHere(name);
   }
@@ -92,11 +125,14 @@ export class ScriptState implements Follows {
     this.places.set(command, at);
     if (command.length > 0) this.last = command;
     const { words, lost } = this.blocks.take(command.filter(isText), by);
-    if (this.blocks.isOptional) this.optional.add(command);
     for (const name of lost) this.lose(name);
-    this.run(words);
+    const loops = words[0] === "for" || words[0] === "select";
+    if (loops) this.loop(words);
+    const { runs } = this;
+    if (runs === "perhaps") this.optional.add(command);
+    if (runs !== "never" && !loops) this.run(words);
     this.blocks.next(words, by);
-    return words.length > 0;
+    return words.length > 0 && runs !== "never";
   }
 
   evaluated(command: readonly Word[]): string | undefined {
@@ -139,9 +175,41 @@ export class ScriptState implements Follows {
   }
 
   private set(name: string, value: string): void {
-    if (this.blocks.isOptional && this.values.get(name) !== value) this.lose(name);
-    else this.values.set(name, value);
+    if (this.runs === "perhaps") {
+      this.maybe(name, value);
+      if (this.values.get(name) !== value) this.lose(name);
+    } else {
+      this.values.set(name, value);
+      this.undecided.delete(name);
+    }
     this.blocks.setHere(name);
+  }
+
+  /** Keeps a value that a variable may have, and the one that it has otherwise. */
+  private maybe(name: string, value: string, decided = this.blocks.branches): void {
+    const found = this.alternatives.get(name) ?? [];
+    const before = this.undecided.has(name) ? undefined : this.values.get(name);
+    const block = [...decided.keys()].at(-1);
+    if (block === undefined || this.blocks.isAnswer || found.length >= MOST_ALTERNATIVES) return;
+    if (found.length === 0 && before !== undefined && before !== "")
+      found.push({ value: before, decided: new Map([[block, NO_BRANCH]]) });
+    found.push({ value, decided });
+    this.alternatives.set(name, found);
+  }
+
+  /** Takes the variable of a loop: each of its words in turn. */
+  private loop([, name = "", , ...words]: readonly string[]): void {
+    const branches = [...this.blocks.branches];
+    const [block = NO_BRANCH] = branches.at(-1) ?? [];
+    const chosen = this.decided.get(block);
+    if (chosen === undefined) {
+      for (const [at, word] of words.entries())
+        this.maybe(name, word, new Map([...branches.slice(0, -1), [block, at]]));
+      this.lose(name);
+    } else {
+      this.blocks.enter(chosen);
+      this.set(name, words[chosen] ?? "");
+    }
   }
 
   private assign(word: string): void {
@@ -159,10 +227,8 @@ export class ScriptState implements Follows {
 }
 
 /** Variables that a command sets to what only it knows. */
-function readBy(first: string, rest: readonly string[]): readonly string[] {
-  if (first === "for") return rest.slice(0, 1);
-  return READS.has(first) || first === "select" ? rest : [];
-}
+const readBy = (first: string, rest: readonly string[]): readonly string[] =>
+  READS.has(first) ? rest : [];
 
 /** Assignments that stay: those of a declaration, and of a command that is nothing else. */
 function assignmentsOf(first: string, rest: readonly string[]): readonly string[] {

@@ -3,7 +3,8 @@ import { WrongUse } from "../../../commandLine/exit";
 import { redactSecrets } from "../../../faults/secrets";
 import { simpleCommands } from "../../../vllm/argv/shellScript";
 import { isText, type Word } from "../../../vllm/argv/unknown";
-import { ScriptState, type WrittenFile } from "./scriptState";
+import type { Decisions } from "./blocks";
+import { type Alternative, ScriptState, type WrittenFile } from "./scriptState";
 
 /** Around what only a shell knows: characters that nobody writes in a command. */
 export const OPEN = "\u{E000}";
@@ -27,6 +28,8 @@ export interface ScriptRead {
   readonly commands: readonly ScriptCommand[];
   /** Its here-documents that are no commands. */
   readonly documents: readonly WrittenFile[];
+  /** Values that a variable may have, by the branches that set them. */
+  readonly alternatives: ReadonlyMap<string, readonly Alternative[]>;
 }
 
 /** A simple command: a variable that isn't known stays as it is written, which `expansions` finds. */
@@ -41,6 +44,8 @@ export interface ScriptCommand {
 /** What a shell is given beside its script. */
 export interface ShellGiven {
   readonly variables?: ReadonlyMap<string, string>;
+  /** Branches that it takes. */
+  readonly decided?: Decisions;
   /** The words behind `-c SCRIPT`. */
   readonly parameters?: readonly Word[];
 }
@@ -63,7 +68,7 @@ export function scriptIn(text: string, shell: ShellGiven = {}): ScriptRead {
     .replace(/^[ \t]*\$ /gm, blanks);
   // A terminal puts a sign in front of each line that goes on.
   const script = /^[ \t]*\$ /m.test(text) ? plain.replace(/(?<=\\\n)[ \t]*> /g, blanks) : plain;
-  const state = new ScriptState(standIn, evaluable, shell.variables);
+  const state = new ScriptState(standIn, evaluable, shell);
   const unclosed = (opener: string, at: number) => {
     const lines = plain.slice(0, at).split("\n");
     const [line, column] = [lines.length, (lines.at(-1) ?? "").length + 1];
@@ -82,6 +87,7 @@ export function scriptIn(text: string, shell: ShellGiven = {}): ScriptRead {
       isOptional: state.optional.has(words),
       ...lineAt(state.places.get(words)),
     })),
+    alternatives: state.alternatives,
     documents: state.documents.map(({ text: written, ...of }) => ({
       ...of,
       text: restored(written),
@@ -136,9 +142,12 @@ export const expansions = (word: string): string[] =>
   [...word.matchAll(STAND_IN)].map(([, expansion = ""]) => expansion);
 
 /** The one variable of the operator's shell that a value is: `$MY_TOKEN` is MY_TOKEN. */
-export function shellVariable(value: string): string | undefined {
+export function shellVariable(
+  value: string,
+  form = /^\$\{?([A-Z_][A-Z0-9_]*)/,
+): string | undefined {
   const [only, ...more] = expansions(value);
-  return more.length === 0 ? /^\$\{?([A-Z_][A-Z0-9_]*)/.exec(only ?? "")?.[1] : undefined;
+  return more.length === 0 ? form.exec(only ?? "")?.[1] : undefined;
 }
 
 /** A word as it was written, without any secret. */

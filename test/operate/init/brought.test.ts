@@ -138,3 +138,62 @@ describe("a fault of the stack file that would be written", () => {
     );
   });
 });
+
+describe("a menu of models", () => {
+  const LARGE = "openai/gpt-oss-120b";
+  const serve = 'vllm serve "$M" --max-model-len $L --gpu-memory-utilization 0.3\n';
+  const menus: readonly (readonly [string, string])[] = [
+    [
+      "case",
+      `L=8192\ncase $1 in\n small) M=${MODEL} ;;\n large|xl)\n  M=${LARGE}; L=4096 ;;\n *) exit 1 ;;\nesac\n${serve}`,
+    ],
+    ["if", `if [ $1 = s ]; then M=${MODEL}; L=8192; else M=${LARGE}; L=4096; fi\n${serve}`],
+    [
+      "a value that a condition changes",
+      `M=${MODEL} L=8192\nif [ $1 ]; then M=${LARGE}; L=4096; fi\n${serve}`,
+    ],
+    [
+      "branches inside a branch",
+      `if [ $2 ]; then\n case $1 in\n s) M=${MODEL} L=8192;;\n l) M=${LARGE} L=4096;;\n esac\nfi\n${serve}`,
+    ],
+  ];
+
+  it.each(menus)("by %s becomes a server of each with --all", async (_, text) => {
+    const { servers } = await written(text, true);
+    const values = Object.values(servers).map(({ model, maxModelLen, start }) => [
+      (model as { id: string }).id,
+      maxModelLen,
+      start,
+    ]);
+    expect(values).toEqual([
+      [MODEL, 8192, "onRequest"],
+      [LARGE, 4096, "onRequest"],
+    ]);
+  });
+
+  it.each(menus)("by %s asks which one is wanted", async (_, text) => {
+    await expect(written(text)).rejects.toThrow(
+      /^--from-command: It is a shell script with 2 starts of vLLM: the start of `openai\/gpt-oss-20b` \(line \d+\), the start of `openai\/gpt-oss-120b` \(line \d+\)\./,
+    );
+  });
+
+  it("by a loop becomes a server of each word", async () => {
+    const { servers } = await written(
+      `for M in ${MODEL} ${LARGE}; do\n  vllm serve $M --gpu-memory-utilization 0.3\ndone\n`,
+      true,
+    );
+    expect(Object.values(servers).map(({ model }) => (model as { id: string }).id)).toEqual([
+      MODEL,
+      LARGE,
+    ]);
+  });
+
+  it("with one model is that one, and says that a condition decides it", async () => {
+    const { told, servers } = await written(`if [ -z "$M" ]; then M=${MODEL}; fi\nvllm serve $M\n`);
+    expect(servers.b).toMatchObject({ model: { id: MODEL } });
+    expect(servers.b).not.toHaveProperty("start");
+    expect(told?.chosen).toContain(
+      `A condition of the script decides \`$M\`: it is ${MODEL} here.`,
+    );
+  });
+});
