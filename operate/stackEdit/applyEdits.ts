@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
 import {
+  type Document,
   isCollection,
   isMap,
   isNode,
@@ -37,21 +38,31 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
 /** A text whose every line ends as Windows ends it. */
 const LINE_ENDS_OF_WINDOWS = /^(?:[^\r\n]*\r\n)+[^\r\n]*$/;
 
+/** The document of the last text that was looked at: each edit begins with the one before. */
+let known: { readonly text: string; readonly document: Document.Parsed } | undefined;
+
+/** The document of a text, which must not be changed. */
+function documentOf(text: string): Document.Parsed {
+  if (known?.text !== text) known = { text, document: parseDocument(text) };
+  return known.document;
+}
+
 function applyEdit(text: string, edit: Edit): string {
   const path = placeInFile(edit.path);
   if (edit.value !== undefined) return withValueAt(text, path, edit.value);
-  const document = parseDocument(text);
+  const document = documentOf(text);
   const { map, pair } = walk(document.contents, path);
   if (pair === undefined) return text;
   const shorter = map === undefined ? undefined : withoutPair(text, map, pair);
-  if (shorter !== undefined && !parseDocument(shorter).hasIn(path)) return shorter;
-  document.deleteIn(path);
-  return document.toString({ lineWidth: 0 });
+  if (shorter !== undefined && !documentOf(shorter).hasIn(path)) return shorter;
+  const changed = parseDocument(text);
+  changed.deleteIn(path);
+  return changed.toString({ lineWidth: 0 });
 }
 
 /** The text of any YAML file with a value at a path; only the lines concerned change. */
 export function withValueAt(text: string, path: readonly string[], given: EditValue): string {
-  const document = parseDocument(text);
+  const document = documentOf(text);
   const { map, depth, pair } = walk(document.contents, path);
   // Keys that are missing on the way become part of the value.
   const [key = "", ...missing] = path.slice(depth);
@@ -61,8 +72,9 @@ export function withValueAt(text: string, path: readonly string[], given: EditVa
       ? withPair(text, map, key, value)
       : withValue(text, pair, value, map?.flow === true);
   if (changed !== undefined && holds(changed, path, given)) return changed;
-  document.setIn(path, document.createNode(given));
-  return document.toString({ lineWidth: 0 });
+  const whole = parseDocument(text);
+  whole.setIn(path, whole.createNode(given));
+  return whole.toString({ lineWidth: 0 });
 }
 
 const placeInFile = ([first = "", ...rest]: readonly string[]): string[] => [
@@ -205,7 +217,7 @@ function endOf(value: unknown): number | undefined {
 }
 
 function holds(text: string, path: readonly string[], value: EditValue): boolean {
-  const document = parseDocument(text);
+  const document = documentOf(text);
   if (document.errors.length > 0) return false;
   return JSON.stringify(valueAt(document.toJS(), path)) === JSON.stringify(value);
 }
