@@ -24,11 +24,14 @@ export const readYamlFile = (file: string): SourceDocument => parseYaml(file, re
  * Parses YAML or JSON text. Duplicate keys, several documents and aliases that explode are refused
  * with the place. Throws `UnreadableInput`.
  */
-export function parseYaml(file: string, text: string): SourceDocument {
+export const parseYaml = (file: string, text: string): SourceDocument => parsePart(file, text, 0);
+
+/** Parses a part of a text, with so many lines before it. */
+function parsePart(file: string, text: string, before: number): SourceDocument {
   const lines = new yaml.LineCounter();
   const place = (offset: number): Position => {
     const { line, col: column } = lines.linePos(offset);
-    return { line, column };
+    return { line: line + before, column };
   };
   const [document, second] = parsed(readableLexemes(file, text), lines);
   if (document === undefined)
@@ -83,7 +86,7 @@ export function parseYamlDocuments(file: string, text: string): readonly SourceD
     const own = lines.slice(from, marks[index]);
     if (index > 0) own[0] = "   ";
     if (own.every((line) => /^\s*(?:#.*)?$/.test(line))) return [];
-    return parseYaml(file, `${"\n".repeat(from)}${own.join("\n")}`);
+    return parsePart(file, own.join("\n"), from);
   });
 }
 
