@@ -39,7 +39,7 @@ export function draft(
 }
 
 /** The text of a stack file, and what it says. Throws `FaultyInput`. */
-export function writtenDraft(facts: HostFacts, wanted: Wanted, toMend: readonly string[] = []) {
+function writtenDraft(facts: HostFacts, wanted: Wanted, toMend: readonly string[] = []) {
   const text = stackText(facts, wanted, toMend);
   return { text, settings: parseStackFile(`Pulumi.${wanted.name}.yaml`, text) };
 }

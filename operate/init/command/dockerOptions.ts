@@ -79,9 +79,16 @@ export function readDockerRun(words: readonly string[]): DockerRun {
   return { options, ...behind(left) };
 }
 
+/** Older names of options. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  net: "network",
+  "net-alias": "network-alias",
+};
+
 /** An option by its full name; its value may be the next of the words. */
 function longOption(word: string, left: string[]): DockerOption {
-  const [, name = "", given] = /^--([^=]*)(?:=([\s\S]*))?$/.exec(word) ?? [];
+  const [, written = "", given] = /^--([^=]*)(?:=([\s\S]*))?$/.exec(word) ?? [];
+  const name = ownValue(OTHER_NAMES, written) ?? written;
   return SWITCHES.has(name) ? { name } : { name, value: given ?? left.shift() ?? "" };
 }
 
@@ -182,7 +189,7 @@ const MODEL_CACHE = /^\/root\/\.cache\/huggingface(?:\/hub)?\/?$/;
 const OTHER_CACHE = /^\/root\/(?:\.cache\/(?:vllm|flashinfer|tilelang)|\.triton)(?:\/|$)/;
 /** The operator's own cache, however it is written. */
 const USUAL_CACHE =
-  /^(?:~|\$HOME|\$\{HOME\}|\/root|\/home\/[^/]+)\/\.cache\/huggingface(?:\/hub)?\/?$/;
+  /^(?:~|\$HOME|\$\{HOME\}|%h|\/root|\/home\/[^/]+)\/\.cache\/huggingface(?:\/hub)?\/?$/;
 
 /** Says of each option of a container what becomes of it. */
 export function containerFacts(options: readonly DockerOption[]): ContainerFacts {

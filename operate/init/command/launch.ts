@@ -110,7 +110,8 @@ class ScriptStarts {
   constructor(private readonly prepared: (words: readonly string[]) => readonly string[]) {}
 
   take(command: ScriptCommand): void {
-    const front = withoutFront(command.words, this.exported);
+    const exported = this.containers.exported(this.exported);
+    const front = withoutFront(command.words, exported);
     const words = this.prepared(front.words);
     const place = this.containers.of(front);
     const before = place?.before ?? this.before;
@@ -123,7 +124,9 @@ class ScriptStarts {
       return;
     }
     const inPlace = place !== undefined && !isOwnPlace(seen);
-    const found = inPlace ? startedInside(place, words, front.own) : this.found(seen, front, words);
+    const found = inPlace
+      ? startedInside(place, words, variablesOf(front, exported))
+      : this.found(seen, front, words);
     const all = found.map((each) => sentTo(front, each)).map(asIn(command));
     this.launches.push(...(inPlace || front.isElsewhere ? all : all.map(preparedIn(before))));
     if (inPlace) this.leavePlace(place);

@@ -14,6 +14,8 @@ export interface Waiting {
   readonly line?: number;
   /** What later commands prepared inside it. */
   readonly before: LeftOut[];
+  /** Variables that its shell hands on. */
+  readonly exported: Map<string, string>;
 }
 
 /** A shell that somebody types into. */
@@ -37,6 +39,7 @@ export class WaitingContainers {
     const waiting: Waiting = {
       run,
       before: [],
+      exported: new Map(),
       ...(name === undefined ? {} : { name }),
       ...(line === undefined ? {} : { line }),
     };
@@ -45,6 +48,11 @@ export class WaitingContainers {
     const { command } = insideOf(run);
     const reads = isShell(command) || (command.length === 0 && has("tty"));
     if (reads && !has("detach")) this.inside = waiting;
+  }
+
+  /** Where the variables are that a command at this place hands on; outside of containers, `outside`. */
+  exported(outside: Map<string, string>): Map<string, string> {
+    return this.inside?.exported ?? outside;
   }
 
   /** The container that a command runs in, told by `docker exec` or by the shell before it. */

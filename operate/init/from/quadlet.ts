@@ -42,6 +42,13 @@ const OF_CONTAINER: Keys = {
   ...{ Image: true, Exec: true, Entrypoint: true, Environment: true },
   ...{ PodmanArgs: true, GlobalArgs: true, Secret: true },
   AutoUpdate: "the image is pinned: `serving pin --newer` lists newer ones.",
+  ...Object.fromEntries(
+    ["Interval", "Timeout", "StartPeriod", "Retries", "OnFailure"].map((key) => [
+      `Health${key}`,
+      "the health check asks for /health, and `healthcheck` sets its times.",
+    ]),
+  ),
+  Notify: "clients wait for none: `serving status --wait` follows a start.",
   StopTimeout: "it is `stopGraceSeconds`.",
   LogDriver: "Docker keeps the log, and `serving logs` reads it.",
   Pod: "the container is one of its own, and its port is published.",

@@ -190,6 +190,16 @@ describe("a container that waits for commands", () => {
     expect(started(text)).toEqual([{ ...server, variables, leftOut: ["`pip install x`"] }]);
   });
 
+  it("has what its shell hands on, and nothing of the one outside", () => {
+    const text = `export X=1\n${run("-it", "bash")}\nexport B=2\nC=3 vllm serve /models/a`;
+    const variables = [
+      ["A", "1"],
+      ["B", "2"],
+      ["C", "3"],
+    ];
+    expect(started(text)).toEqual([{ ...server, variables, from: 2 }]);
+  });
+
   it("gives nothing to what runs outside", () => {
     const outside = { argv: "a/b", image: undefined, ports: [], volumes: [], variables: [] };
     for (const text of [
