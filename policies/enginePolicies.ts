@@ -6,7 +6,7 @@ import type {
   StackValidationArgs,
 } from "@pulumi/policy";
 import { refusedMark, TYPE } from "../components/planned";
-import { type Locate, nowhere, placed } from "../components/settings";
+import { type Locate, placed } from "../components/settings";
 import { defined } from "../faults/defined";
 import { list, wordsOf } from "../vllm/argv/unknown";
 import { settingOf } from "./judge";
@@ -18,7 +18,7 @@ import { type Finding, findingsOf, type Rule, stackJudge } from "./rules/rule";
  * for the stack under one name; a rule that also advises gets a sibling that only warns, since a
  * policy has one level for all it says. `locate` finds the lines of the stack file.
  */
-export function enginePolicies(rules: readonly Rule[], locate: Locate = nowhere): Policies {
+export function enginePolicies(rules: readonly Rule[], locate: Locate = () => ({})): Policies {
   const inputs = new Inputs();
   return rules.flatMap((rule, index) => {
     // Disabled policies are not asked. The first rule is fixed, so it always meets a resource

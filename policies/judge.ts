@@ -1,5 +1,5 @@
 import type { SettingToChange } from "../components/planned";
-import { type Locate, nowhere, placed } from "../components/settings";
+import { type Locate, placed } from "../components/settings";
 import { defined } from "../faults/defined";
 import { blockOf } from "./lib/block";
 import { type DeclaredResource, ofType, withPlainProps } from "./lib/container";
@@ -35,7 +35,8 @@ export type Levels = Readonly<Record<string, Level>>;
 export function judge(
   resources: readonly DeclaredResource[],
   levels: Levels = {},
-  locate: Locate = nowhere,
+  // Without a stack file there are no places.
+  locate: Locate = () => ({}),
 ): Judged[] {
   const plain = resources.map(withPlainProps);
   return rules.flatMap((rule): Judged[] => {

@@ -10,7 +10,6 @@ export { type MachineSettings, machine } from "./machine";
 export {
   type Locate,
   machineFault,
-  nowhere,
   placed,
   placeOf,
 } from "./places";

@@ -62,9 +62,6 @@ export type Locate = (path: readonly string[]) => {
   readonly path?: string;
 };
 
-/** Without a stack file there are no places. */
-export const nowhere: Locate = () => ({});
-
 /**
  * What was found, with what to write where in the stack file: at the end of its message, and the
  * same as data.

@@ -53,10 +53,14 @@ interface Typed {
 
 /** The commands of a block as a shell has them: no remarks, lines that go on, here-documents. */
 function typedIn(text: string, folder: string): Typed[] {
-  const lines = text.replaceAll("\\\n", " ").split("\n");
+  const lines = text.split("\n");
   const typed: Typed[] = [];
   for (let at = 0; at < lines.length; at++) {
-    const line = (lines[at] ?? "").replace(/(^|\s+)#.*$/, "").trim();
+    let whole = lines[at] ?? "";
+    // What stands on a command's stdin keeps its lines.
+    while (whole.endsWith("\\") && at + 1 < lines.length)
+      whole = `${whole.slice(0, -1)} ${lines[++at] ?? ""}`;
+    const line = whole.replace(/(^|\s+)#.*$/, "").trim();
     if (line === "") continue;
     const [, command = line, way, source = ""] = /^(.*?) (<<|<) *'?([\w.-]+)'?$/.exec(line) ?? [];
     const words = wordsOf(command);
