@@ -265,7 +265,9 @@ describe("what clients lose", () => {
 
   it("is also a client, or the server that answers it", () => {
     const sentences = said({ clients: { pi: { server: "instance-a" } } });
-    expect(sentences).toContain("codex is no longer set up: the files that `up` wrote for it are removed.");
+    expect(sentences).toContain(
+      "codex is no longer set up: the files that `up` wrote for it are removed.",
+    );
     expect(sentences).toContain("The requests of pi go to instance-a instead of b.");
     expect(said({}, { gpuMemoryUtilization: 0.4 }).join()).not.toMatch(/set up|requests of/);
   });

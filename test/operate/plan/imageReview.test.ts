@@ -46,7 +46,10 @@ describe("the review of an image", () => {
     const { lines, change } = await review(`vllm/vllm-openai:v0.33.0@${DIGEST}`, "0.33.0");
     expect(ofImage(lines)).toEqual([
       UNKNOWN,
-      moved("`vllm/vllm-openai:v0.30.0` -> `vllm/vllm-openai:v0.33.0`", "0.30.0 -> 0.33.0 by its tag or record"),
+      moved(
+        "`vllm/vllm-openai:v0.30.0` -> `vllm/vllm-openai:v0.33.0`",
+        "0.30.0 -> 0.33.0 by its tag or record",
+      ),
     ]);
     expect(lines).toContain(
       "- dgx: b: vLLM 0.33.0 has every flag that is set here; these flags aren't set and get another default: `--disable-cascade-attn`, `--mamba-cache-mode`.",
@@ -71,7 +74,10 @@ describe("the review of an image", () => {
     expect(ofImage(lines)).toEqual([
       `${UNKNOWN} The list of known images has sha256:8a69ffad015f for \`vllm/vllm-openai:v0.30.0\`: the tag was moved, or this digest is wrong.`,
       CLAIM,
-      moved("`vllm/vllm-openai:v0.30.0` with another digest", "0.30.0 by its tag or record, as before"),
+      moved(
+        "`vllm/vllm-openai:v0.30.0` with another digest",
+        "0.30.0 by its tag or record, as before",
+      ),
     ]);
     expect(lines[2]).toBe("- Ask before you approve this: 2 points below.");
   });
@@ -87,7 +93,9 @@ describe("the review of an image", () => {
     const digest = "sha256:c2914767605584b6d8f45686b82de173ecc99e781897aa3d0a66dacd72c51ae1";
     const listed = await review(`vllm/vllm-openai:v0.29.0@${digest}`, "0.29.0");
     expect(ofImage(listed.lines)).toEqual([
-      expect.stringMatching(/Its digest sha256:c29147676055 is known: the list of known images has it\.$/),
+      expect.stringMatching(
+        /Its digest sha256:c29147676055 is known: the list of known images has it\.$/,
+      ),
     ]);
     const image = `vllm/vllm-openai:v0.33.0@${DIGEST}`;
     const bridge = TEXT.replace(
