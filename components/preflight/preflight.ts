@@ -32,6 +32,7 @@ export interface Updating {
 export async function preflight(
   { machines }: Pick<Plan, "machines">,
   { locate, fingerprint, isNew, preview = false }: Updating,
+  reading = readMachine,
 ): Promise<UpdateFinding[]> {
   const own = { machines: machines.map(({ name }) => name), isNew };
   const read: (MachineFacts & { readonly name: string; readonly machine: MachinePlan })[] = [];
@@ -48,7 +49,7 @@ export async function preflight(
       ...(await replacedFiles(machine)),
       ...(await stoppedContainers(machine)),
     ];
-    const facts = await (preview ? readSoon(machine) : readMachine(machine));
+    const facts = await (preview ? soon(reading(machine)) : reading(machine));
     if (facts === undefined) return [...seen, warned(NOT_READ)];
     // A preview without a Docker engine is said to be one.
     if (preview && !facts.docker.reachable) return seen;
@@ -81,8 +82,7 @@ const PREVIEW_MS = 2000;
 const NOT_READ = `It wasn't read within ${PREVIEW_MS / 1000} s, so this preview doesn't say what of it \`up\` would refuse.`;
 
 /** What a machine answers in time. Reading changes nothing, so that it may end later. */
-async function readSoon(machine: MachinePlan): Promise<MachineFacts | undefined> {
-  const reading = readMachine(machine);
+async function soon(reading: Promise<MachineFacts>): Promise<MachineFacts | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, PREVIEW_MS, undefined);
