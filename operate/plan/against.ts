@@ -203,7 +203,7 @@ function headOf(
       ),
       happens: [],
     },
-    reachedLines(plans.before, plans.after),
+    reachedLines(plans.before, plans.after, found),
     countLines(found),
   ];
   return {
@@ -268,7 +268,7 @@ function nextSection(
   return {
     title,
     lines: [
-      `${verified}, which goes back if something that worked doesn't any more.`,
+      `${verified}, which goes back if something that worked doesn't any more; a machine that hangs can't.`,
       `Or step by step, which doesn't go back by itself: \`${typed(run)}\``,
     ],
   };

@@ -2,6 +2,7 @@ import type { MachineChange } from "../../components/change";
 import type { MachinePlan } from "../../components/plan";
 import { serviceNamed } from "../../components/services";
 import { knownRelease, taggedVersion, versionsOf } from "../../components/supply";
+import { counted } from "../../faults/quoting";
 import { imageReference, shortDigest } from "../../machines/docker/imageReference";
 import { packagesOf } from "../../policies/lib/role";
 import { type EngineChanges, type LaunchedVersions, launchedVersions } from "./engineChanges";
@@ -141,7 +142,7 @@ function unknownDigest(name: string, change: ImageChange): string[] {
   if (knownBy !== null) return [];
   const claim = evidence === "read" ? [claimText(name)] : [];
   const unknown = `${name}: no list has its digest ${shortDigest(digest)}: ${PROVES}.`;
-  return [`${unknown}${otherDigest(change)}`, ...claim];
+  return [`${unknown}${editedDigest(change) || otherDigest(change)}`, ...claim];
 }
 
 /** Says that something here has the same tag with another digest. */
@@ -154,6 +155,19 @@ function otherDigest({ image: { before, after } }: ImageChange): string {
   if (other === undefined) return "";
   const where = listed === undefined ? "The base's file" : "The list of known images";
   return ` ${where} has ${shortDigest(other)} for \`${tagged}\`: the tag was moved, or this digest is wrong.`;
+}
+
+/** Of two digests that have nothing to do with each other, 60 of 64 digits differ. */
+const FEW_DIGITS = 32;
+
+/** Says that a digest was made by hand from another one. */
+function editedDigest({ image: { before, after } }: ImageChange): string {
+  const [old, now] = [before ?? "", after].map((image) => imageReference(image)?.digest);
+  if (old === undefined || now === undefined) return "";
+  const differ = [...now].filter((digit, index) => digit !== old[index]).length;
+  return differ > 0 && differ < FEW_DIGITS
+    ? ` Only ${counted(differ, "digit")} of 64 differ from the digest before: it looks edited by hand, not like another image.`
+    : "";
 }
 
 const claimText = (name: string): string =>

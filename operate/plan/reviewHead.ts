@@ -112,17 +112,24 @@ export const isLessSure = (changes: readonly MachineChange[]): boolean =>
     ),
   );
 
-/** What other computers reach only with the new plan, and where. */
+/** What other computers reach only with the new plan, where, and whether it asks who they are. */
 export function reachedLines(
   before: readonly MachinePlan[],
   after: readonly MachinePlan[],
+  { added }: FindingChanges,
 ): HeadLines {
-  const asks = after.flatMap(({ name, endpoints }) => {
+  const asks = after.flatMap(({ name, endpoints, containers }) => {
     const old = before.find((each) => each.name === name)?.endpoints ?? [];
+    const guard = (key: string) => {
+      const own = containers.find(({ resource }) => resource === `${name}-${key}`);
+      // A container that asks nobody is a finding of its own.
+      const isOpen = added.some(({ id }) => id.startsWith(`lan-exposure ${own?.resource} `));
+      return own === undefined || isOpen ? "" : " It asks for a key or a login.";
+    };
     return endpoints.flatMap(({ key, network }) =>
       network === undefined || old.some((each) => each.key === key && each.network !== undefined)
         ? []
-        : [`${name}: ${key} is newly reachable from the network: ${network}.`],
+        : [`${name}: ${key} is newly reachable from the network: ${network}.${guard(key)}`],
     );
   });
   return { asks, happens: asks.length > 0 ? [] : ["Nothing is newly reachable from the network."] };
@@ -132,7 +139,9 @@ export function reachedLines(
 export function countLines({ added, gone }: FindingChanges): HeadLines {
   const warnings = added.filter(({ kind }) => kind === "warning");
   const notes = added.filter(({ kind }) => kind === "note").length;
-  const went = gone.filter(({ kind }) => kind === "warning").length;
+  // One that a refusal took the place of is no relief.
+  const isRefused = added.some(({ kind }) => kind === "refused");
+  const went = isRefused ? 0 : gone.filter(({ kind }) => kind === "warning").length;
   return {
     asks: warnings.map(({ text }) => `New ${text}`),
     happens: [

@@ -89,6 +89,14 @@ describe("the review of an image", () => {
     expect(ofImage((await review(OLD, "0.30.0", "read")).lines)).toEqual([]);
   });
 
+  it("says of a digest that was made of the one before that it looks edited", async () => {
+    const edited = OLD.replace(/@sha256:\w{4}/, "@sha256:dead");
+    const { lines } = await review(edited, "0.30.0");
+    expect(lines).toContain(
+      `- dgx: b: no list has its digest ${edited.slice(edited.indexOf("@") + 1).slice(0, 19)}: \`serving pin --check\` proves it. Only 4 digits of 64 differ from the digest before: it looks edited by hand, not like another image.`,
+    );
+  });
+
   it("names the list that has its digest", async () => {
     const digest = "sha256:c2914767605584b6d8f45686b82de173ecc99e781897aa3d0a66dacd72c51ae1";
     const listed = await review(`vllm/vllm-openai:v0.29.0@${digest}`, "0.29.0");

@@ -166,7 +166,7 @@ const CHANGES: readonly [
 
 const titleOf = (line: string) => /<summary>(.*) \(\d+\)/.exec(line)?.[1];
 const REACHED =
-  "- dgx: bridge is newly reachable from the network: port 8787 of every address (`clients.host` names one).";
+  "- dgx: bridge is newly reachable from the network: port 8787 of every address (`clients.host` names one). It asks for a key or a login.";
 
 /** What a review of each change ends with; the others are applied by `up`, `wait` and `verify`. */
 const RUNS: Readonly<Record<string, string>> = {
@@ -180,7 +180,7 @@ const RUNS: Readonly<Record<string, string>> = {
 };
 
 const VERIFIED =
-  "- `serving up --verified`, which goes back if something that worked doesn't any more.";
+  "- `serving up --verified`, which goes back if something that worked doesn't any more; a machine that hangs can't.";
 
 /** A change of the stack file, as Markdown. */
 async function review(edits: readonly (readonly [string, string])[]) {
