@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { HostFile } from "../../components/host/hostFile";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { Machine } from "../../components/machine/machine";
 import { plan } from "../../components/plan/plan";
+import { loadStackFile } from "../../components/settings/load";
 import { sha256 } from "../../machines/shell";
 import { stack } from "../fixtures/machine";
 import { type Recorded, record } from "./record";
@@ -121,4 +123,26 @@ describe("the program for a machine with host files", () => {
     expect(JSON.stringify([rest, others])).not.toContain(TOKEN);
     expect(JSON.stringify([rest, others])).not.toContain(sha256(TOKEN));
   });
+});
+
+describe("one changed byte", () => {
+  const sample = plan(loadStackFile("Pulumi.dgx.yaml"), { home: "/home/me" });
+  const files = sample.machines.flatMap((each) => [
+    ...each.files,
+    ...each.clients.flatMap((client) => client.files),
+  ]);
+  const commandOf = async (file: (typeof files)[number], text: string) => {
+    const made = await record(() => new HostFile(file.resource, { file: { ...file, text } }));
+    return made.find(({ type }) => type === "command:local:Command")?.inputs ?? {};
+  };
+
+  it.each([...new Map(files.map((file) => [file.role, file]))])(
+    "of a file of the role %s changes what its command is given, and nothing else",
+    async (_, file) => {
+      const before = await commandOf(file, file.text);
+      const after = await commandOf(file, `${file.text}x`);
+      expect(after.stdin).not.toEqual(before.stdin);
+      expect({ ...after, stdin: "" }).toEqual({ ...before, stdin: "" });
+    },
+  );
 });
