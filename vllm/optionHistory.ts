@@ -21,7 +21,9 @@ export function nearestEngineData(version: string | undefined): EngineData {
   const [release] = /^\d+(?:\.\d+)*/.exec(version ?? "") ?? [];
   if (release === undefined) return newestEngineData();
   const [oldest = ""] = engineVersions();
-  return engineData(engineVersionUpTo(release) ?? oldest) ?? newestEngineData();
+  return (
+    engineData(release) ?? engineData(engineVersionUpTo(release) ?? oldest) ?? newestEngineData()
+  );
 }
 
 /** What versions have an option, in words: `0.29.0 and newer`, `0.23.0 to 0.27.1`. */
