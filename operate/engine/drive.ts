@@ -89,49 +89,63 @@ export function drive(
   return endingInOrder((signal) => driven({ word, stack, rest, how, signal }));
 }
 
-async function driven({ word, stack, rest, how, signal }: Drive): Promise<number> {
-  const levels = policyLevels(projectFolder(), rest);
+async function driven(run: Drive): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "local-serving-"));
   try {
-    return await drivenIn(folder, { word, stack, rest, how, signal }, levels);
+    return await drivenIn(folder, run);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
 /** Runs the engine with a folder for what it and the program leave for this process. */
-async function drivenIn(
-  folder: string,
-  { word, stack, rest, how, signal }: Drive,
-  levels: string | undefined,
-): Promise<number> {
-  const { isJudged } = ENGINE_COMMANDS[word];
+async function drivenIn(folder: string, run: Drive): Promise<number> {
+  const { word, stack, rest, how, signal } = run;
+  const levels = policyLevels(projectFolder(), rest);
   const refusal = join(folder, "refusal");
-  const isNew = isJudged && stateIsEmpty(projectFolder(), stack, process.env);
-  const { run: engine } = await engineFor(stack, {
-    // The program judges by the same levels as the pack.
-    ...defined({ [LEVELS_VARIABLE]: levels }),
-    ...(isJudged ? { [PACK_VARIABLE]: projectFolder(), [PROGRAM_VARIABLE]: programMark() } : {}),
-    // As JSON the engine's own document has it.
-    ...(isJudged && !isJson(rest) ? { [REFUSAL_VARIABLE]: refusal } : {}),
-    ...(isNew ? { [NEW_STACK_VARIABLE]: "on" } : {}),
-    ...(word === "up" ? { [WAITS_VARIABLE]: "on" } : {}),
-    ...(how.from === undefined ? {} : { [STACK_FILE_VARIABLE]: how.from.file }),
-    ...how.env,
-  });
+  const { run: engine } = await engineFor(stack, variablesFor(run, levels, refusal));
   const selected = await engine(["stack", "select", "--create", "--stack", stack]);
   if (selected !== 0 || signal.aborted) return selected;
-  const args = engineArguments({ word, stack, rest, how, signal }, levels);
+  const args = engineArguments(run, levels);
   const hasLog = word !== "preview" && !rest.some((argument) => argument.startsWith(EVENT_LOG));
   const events = how.events ?? join(folder, "events");
   const waits = waitsForEver(events);
   const isStuck = () => (hasLog && waits()) || (isToEnd(signal) && !isCancelled(events));
   const code = await engine(hasLog ? [...args, EVENT_LOG, events] : args, isStuck);
-  if (hasLog && word === "up") sayEnd(code, events, how);
-  const why = attempt(() => readTextFile(refusal));
-  const isRefusedByPack = word === "up" && code !== 0 && hasLog && isRefused(events);
-  if (why !== undefined || isRefusedByPack) say(why ?? "Refused, and nothing was changed.");
+  const isUp = hasLog && word === "up";
+  if (isUp) sayEnd(code, events, how);
+  sayRefusal(refusal, isUp && code !== 0 && isRefused(events));
   return code;
+}
+
+/** Variables for the engine and the program. */
+function variablesFor(
+  { word, stack, rest, how }: Drive,
+  levels: string | undefined,
+  refusal: string,
+): Readonly<Record<string, string>> {
+  const { isJudged } = ENGINE_COMMANDS[word];
+  const isNew = isJudged && stateIsEmpty(projectFolder(), stack, process.env);
+  return {
+    ...defined({
+      // The program judges by the same levels as the pack.
+      [LEVELS_VARIABLE]: levels,
+      [PACK_VARIABLE]: isJudged ? projectFolder() : undefined,
+      [PROGRAM_VARIABLE]: isJudged ? programMark() : undefined,
+      // As JSON the engine's own document has it.
+      [REFUSAL_VARIABLE]: isJudged && !isJson(rest) ? refusal : undefined,
+      [NEW_STACK_VARIABLE]: isNew ? "on" : undefined,
+      [WAITS_VARIABLE]: word === "up" ? "on" : undefined,
+      [STACK_FILE_VARIABLE]: how.from?.file,
+    }),
+    ...how.env,
+  };
+}
+
+/** Says last why something was refused: by the program, or by a policy of the pack alone. */
+function sayRefusal(file: string, byPack: boolean): void {
+  const why = attempt(() => readTextFile(file));
+  if (why !== undefined || byPack) say(why ?? "Refused, and nothing was changed.");
 }
 
 /** The terminal hands Ctrl-C to the engine itself: a second one would end it at once. */

@@ -64,7 +64,7 @@ describeEngine("the policy pack under the engine", () => {
       [
         "transformers-range",
         "range-record",
-        /transformers 5\.18\.0, but vLLM 0\.31\.0 asks for >=5\.10\.4,<5\.18/,
+        /transformers 5\.18\.0 is recorded of its image, but vLLM 0\.31\.0 asks for >=5\.10\.4,<5\.18/,
       ],
       ["inference-container", "bare", /bare lacks all GPUs/],
       ["inference-container", "bare", /bare lacks the host's IPC namespace/],
