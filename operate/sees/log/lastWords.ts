@@ -138,4 +138,4 @@ export const LAST_WORDS: readonly LastWords[] = [
 
 /** Any line that one of those, or a traceback, could begin with or be introduced by. */
 export const WORTH_READING =
-  /Traceback|[Ee]rror|[Ee]xception|[Ff]ailed|panicked|docker: |Docker daemon|docker API|terminat|[Ff]atal|core proc|Worker proc|SIG[A-Z]|Segfault|Segmentation|Aborted|Bus error|Illegal|Floating point|smashing|corrupt|malloc\(|free\(|alloc\(|munmap_chunk|not found|No such file|No module|can't open|exec |F\d{4}|died|ended after|OCI runtime|nvidia-container|\.cpp:\d+\)|temporarily unavailable/;
+  /Traceback| {2}File "|[Ee]rror|[Ee]xception|[Ff]ailed|panicked|docker: |Docker daemon|docker API|terminat|[Ff]atal|core proc|Worker proc|SIG[A-Z]|Segfault|Segmentation|Aborted|Bus error|Illegal|Floating point|smashing|corrupt|malloc\(|free\(|alloc\(|munmap_chunk|not found|No such file|No module|can't open|exec |F\d{4}|died|ended after|OCI runtime|nvidia-container|\.cpp:\d+\)|temporarily unavailable/;

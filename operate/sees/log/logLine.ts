@@ -12,12 +12,32 @@ export interface LogLine {
 /** Docker's own file holds each line as JSON. */
 const IN_JSON = /^\{"log":("(?:[^"\\]|\\.)*")/;
 
-/** What `docker compose logs`, `docker logs --timestamps` and journald begin a line with. */
-const COLLECTED =
-  /^(?:[\w.-]+-\d+ +\| |\d{4}-\d\d-\d\dT[\d:.,]+(?:Z|[+-]\d\d:?\d\d) |[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w.@/-]+(?:\[\d+\])?: )/;
+/** Letters that Kubernetes makes names of. */
+const HASH = "[bcdf-hj-np-tv-xz2456789]";
 
-/** How vLLM marks what its processes print, and torch what a rank raises. */
-const PROCESS = /^(?:\(([A-Z][\w ,=:-]{0,60}?pid=\d+)\) ?|\[(rank\d+)\]: ?)/;
+/** What a line begins with where somebody else collected it, each of them once or behind another. */
+const COLLECTED = new RegExp(
+  `^(?:${[
+    // Somebody quoted it.
+    "> ?",
+    // `docker compose logs`; loguru's level stands before such a stroke, too.
+    "(?!(?:TRACE|DEBUG|INFO|SUCCESS|WARNING|ERROR|CRITICAL) )\\[?[\\w.-]+\\]? +\\| ",
+    // `docker logs --timestamps`, and Kubernetes' own file of a container.
+    "\\d{4}-\\d\\d-\\d\\dT[\\d:.,]+(?:Z|[+-]\\d\\d:?\\d\\d) (?:std(?:out|err) [FP] )?",
+    // `kubectl logs --prefix`, and stern.
+    "\\[pod/[\\w./-]+\\] ",
+    `[a-z][a-z0-9.-]*-(?:${HASH}{8,10}-${HASH}{5} [a-z0-9-]+ |\\d+ [a-z0-9-]+ (?=\\())`,
+    // journald.
+    "[A-Z][a-z]{2} [ \\d]\\d \\d\\d:\\d\\d:\\d\\d \\S+ [\\w.@/-]+(?:\\[\\d+\\])?: ",
+  ].join("|")}){1,4}`,
+);
+
+/**
+ * How vLLM marks what its processes print, and torch what a rank raises: behind the mark of who
+ * started it stands that of the process itself.
+ */
+const PROCESS =
+  /^(?:(?:\([A-Z][\w ,=:-]{0,60}?pid=\d+\) ){0,3}\(([A-Z][\w ,=:-]{0,60}?pid=\d+)\) ?|\[(rank\d+)\]: ?)/;
 
 /** What vLLM's logger, and uvicorn's, begin a line with. */
 const LEVEL =

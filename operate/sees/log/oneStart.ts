@@ -178,16 +178,12 @@ export class OneStart {
   /** Whether the line belongs to a traceback of its process. */
   private follow(line: LogLine, raw: string, lineNumber: number): boolean {
     const key = keyOf(line);
+    const earlier = this.tracebacks.get(key);
+    const begins = Traceback.begins(line.text);
+    if (begins || (earlier === undefined && Traceback.isUnderWay(line.text)))
+      this.open(key, line, lineNumber);
+    if (begins) return true;
     const known = this.tracebacks.get(key);
-    if (Traceback.begins(line.text)) {
-      const intro = this.introductions.get(line.process);
-      const isNear = intro !== undefined && lineNumber - intro.lineNumber <= NEARBY;
-      this.tracebacks.set(key, new Traceback(lineNumber, isNear ? intro.text : "", known));
-      this.begunAt = lineNumber;
-      const [oldest = key] = this.tracebacks.keys();
-      if (this.tracebacks.size > PROCESSES) this.tracebacks.delete(oldest);
-      return true;
-    }
     const step = known?.take(line.text, raw, lineNumber);
     if (step === "next") {
       const next = new Traceback(lineNumber, "", known);
@@ -199,6 +195,16 @@ export class OneStart {
     if (step === "over") this.tracebacks.delete(key);
     if (known !== undefined && step === "raised") this.consider(known, line);
     return step === "raised" || step === "part";
+  }
+
+  private open(key: string, { process }: LogLine, lineNumber: number): void {
+    const intro = this.introductions.get(process);
+    const isNear = intro !== undefined && lineNumber - intro.lineNumber <= NEARBY;
+    const known = this.tracebacks.get(key);
+    this.tracebacks.set(key, new Traceback(lineNumber, isNear ? intro.text : "", known));
+    this.begunAt = lineNumber;
+    const [oldest = key] = this.tracebacks.keys();
+    if (this.tracebacks.size > PROCESSES) this.tracebacks.delete(oldest);
   }
 
   /** A traceback has come to what was raised. */

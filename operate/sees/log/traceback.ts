@@ -45,6 +45,8 @@ const BEGINS = /^(?:\s+[+|] )*(?:Exception Group )?Traceback \(most recent call 
 const CHAINED =
   /^(?:During handling of the above exception|The above exception was the direct cause)/;
 const FRAME = /^ {2}File "([^"]+)", line (\d+)/;
+/** The first line that is left of a traceback whose heading somebody cut off. */
+const HEADLESS = /^ {2}File "[^"]+", line \d+, in \S/;
 /** A frame of Python itself, whatever called it, or one that hands on to compiled code. */
 const OF_PYTHON = /^<|^\/\S*\/lib\/python[\d.]+\/|^torch\/_ops\.py:/;
 /** An argument of the server, in the code of a frame. */
@@ -124,6 +126,11 @@ export class Traceback {
 
   static begins(text: string): boolean {
     return BEGINS.test(text);
+  }
+
+  /** Whether the line is of one that began before what is left of the log. */
+  static isUnderWay(text: string): boolean {
+    return HEADLESS.test(text);
   }
 
   /**

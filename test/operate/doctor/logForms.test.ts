@@ -24,6 +24,9 @@ const FORMS: Readonly<Record<string, (text: string) => string | Buffer>> = {
     (line, index) => `${clock(index).replace("Z", "123456Z")} ${line}`,
   ),
   "of `docker compose logs`": lines((line) => `inference-1  | ${line}`),
+  "of `docker compose logs` by a name alone": lines((line) => `[open-llm]     | ${line}`),
+  "of Kubernetes' own file": lines((line, index) => `${clock(index)} stderr F ${line}`),
+  "of stern, quoted": lines((line) => `> vllm-7c9d8f6b5-xk2lq vllm ${line}`),
   "of journalctl": lines(
     (line, index) =>
       `Nov 21 13:00:${String(index % 60).padStart(2, "0")} spark dockerd[812]: ${line}`,

@@ -77,6 +77,19 @@ const PACKAGES: readonly PlaceCase[] = [
     not: /Look at line/,
   },
   {
+    name: "the same, of which somebody kept no heading, by a worker of another process",
+    id: "built-for-another",
+    lines: raised(
+      "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory",
+      [CORE, "deep_ep/__init__.py"],
+    )
+      .filter((line) => !line.includes("Traceback"))
+      .map((line) => line.replace("(EngineCore pid=2)", "$& (Worker_TP1 pid=9)")),
+    cause: "built for CUDA 12",
+    change: "Pin another image",
+    not: /Look at line/,
+  },
+  {
     name: "the same in a virtual environment",
     id: "built-for-another",
     lines: raised(
