@@ -26,10 +26,21 @@ const STALLED = startSign(
   /TimeoutError: RPC call to (\w+) timed out|stalled: (no token) in/,
 );
 
+/** Whether a log is surely of one of several machines. */
+const isOfSeveral = ({ hit: { log }, server: { settings } }: Told): boolean =>
+  settings?.nodes !== undefined || log.hits.has(SEVERAL_NODES);
+
+/** Ray looks for GPUs, and the address of the node that has to have one of them. */
+const RAY_WAITS = startSign(
+  "creating a placement group of specs",
+  /creating a placement group of specs for (\d+) seconds\.(?: specs=.{0,200}?'node:([\w.:-]+)')?/,
+);
+const RAY = startSign(["ray: command not found", "environment variable NCCL_IB"]);
+
 /** Whether a log is surely of a server on one machine: there is no link then. */
-const isAlone = ({ hit: { log }, server: { settings } }: Told): boolean => {
-  if (settings?.nodes !== undefined || log.hits.has(SEVERAL_NODES)) return false;
-  return log.hits.has(ALONE) || log.hits.has(STARTED_WITH);
+const isAlone = (told: Told): boolean => {
+  const { hits } = told.hit.log;
+  return !isOfSeveral(told) && (hits.has(ALONE) || hits.has(STARTED_WITH));
 };
 
 /** A rank that doesn't come to the head: by what torch tries, and by what it gives up. */
@@ -168,22 +179,49 @@ export const ranks: readonly Row[] = [
       const cause = (why: string) =>
         `A step of the model (${step}) did not end in time: ${why}. /health answered 200 until then.`;
       const edits = isSet ? [server.set(["environment", seconds], undefined)] : [];
-      if (isAlone(told))
+      if (isOfSeveral(told))
         return {
-          cause: cause("a worker hangs, or it compiled"),
+          cause: cause("the link is down, a rank hangs, or it compiled"),
           edits,
           advice:
-            "Restart it: what was compiled is kept. If it happens again, see what the kernel's log says of the GPU (Xid), and take another release.",
-          command: `sudo dmesg | grep -iE 'NVRM|xid' | tail; ${isSet ? APPLY : `docker restart ${server.container} && serving status --wait`}`,
+            "See whether the link is up, and what the other rank logged last. What was compiled is kept.",
+          command: `${SEE_THE_LINK}; ${isSet ? APPLY : "serving status --wait"}`,
         };
+      const more = isAlone(told)
+        ? ""
+        : " If the model is split over several machines, see as well whether the link is up, and what the other rank logged last.";
       return {
-        cause: cause("the link is down, a rank hangs, or it compiled"),
+        cause: cause("a worker hangs, or it compiled"),
         edits,
-        advice:
-          "See whether the link is up, and what the other rank logged last. What was compiled is kept.",
-        command: `${SEE_THE_LINK}; ${isSet ? APPLY : "serving status --wait"}`,
+        advice: `Restart it: what was compiled is kept. If it happens again, see what the kernel's log says of the GPU (Xid) and of its memory, and take another release.${more}`,
+        command: `sudo dmesg | grep -iE 'NVRM|xid|blocked for' | tail; ${isSet ? APPLY : `docker restart ${server.container} && serving status --wait`}`,
       };
     },
+  },
+  {
+    id: "ray-executor",
+    when: RAY_WAITS,
+    // It got what it waited for.
+    unless: ({ hit }) => (hit.log.hits.get(MET)?.lineNumber ?? 0) > hit.lineNumber,
+    say: ({ hit: { groups } }) => ({
+      cause:
+        groups[1] === ""
+          ? `Ray has waited ${groups[0]} s for GPUs that no node of its cluster has free.`
+          : `Ray has waited ${groups[0]} s for a GPU on the node ${groups[1]}, which is what vLLM takes for this machine's address: no node of Ray's cluster has that address, or the GPUs of its nodes are taken.`,
+      advice:
+        "`ray list nodes` has the addresses that Ray's nodes go by, and `ray status` their GPUs: set VLLM_HOST_IP on each machine to its own one of these addresses, and let every machine join the cluster. Or name the machines in `nodes`, which needs no Ray.",
+      command: "ray status; ray list nodes; ip -brief address",
+    }),
+  },
+  {
+    id: "ray-executor",
+    when: RAY,
+    say: () => ({
+      cause:
+        "The server was started with Ray: vLLM's image has none, and its nodes overwrite each other's variables.",
+      advice:
+        "Name the machines in `nodes`, which needs no Ray, and leave Ray out of your own arguments.",
+    }),
   },
   {
     id: "rank-address-wrong",

@@ -37,7 +37,7 @@ const COLLECTED = new RegExp(
  * started it stands that of the process itself.
  */
 const PROCESS =
-  /^(?:(?:\([A-Z][\w ,=:-]{0,60}?pid=\d+\) ){0,3}\(([A-Z][\w ,=:-]{0,60}?pid=\d+)\) ?|\[(rank\d+)\]: ?)/;
+  /^(?:(?:\([A-Z][\w ,=:-]{0,60}?pid=\d+\) ){0,3}\(([A-Z][\w ,=:-]{0,60}?pid=\d+)(?:, ip=[\w.:]+)?\) ?|\[(rank\d+)\]: ?)/;
 
 /** What vLLM's logger, and uvicorn's, begin a line with. */
 const LEVEL =

@@ -1121,7 +1121,7 @@ export const cases: readonly MatrixCase[] = [
     files: { log: "ranks-differ-model.log" },
   },
   own("rank-stalled", "RPC call to sample_tokens timed out", {
-    change: "See whether the link is up",
+    change: "see as well whether the link is up",
   }),
   {
     ...own("rank-stalled", "RPC call to sample_tokens timed out", {
@@ -1143,7 +1143,10 @@ export const cases: readonly MatrixCase[] = [
   own("world-size-above-gpus", "World size (2)", { cause: "over 2 GPUs, and this machine has 1" }),
   own("ray-executor", "ray: command not found", { change: "`nodes`" }),
   {
-    ...own("ray-executor", "creating a placement group of specs for 640 seconds", {}),
+    ...own("ray-executor", "creating a placement group of specs for 640 seconds", {
+      cause: "640 s for a GPU on the node 192.168.100.11, which is what vLLM takes",
+      change: "set VLLM_HOST_IP on each machine",
+    }),
     name: "ray-executor, that waits for a placement group",
     files: { log: "ray-placement-group.log" },
   },

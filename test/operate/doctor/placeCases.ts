@@ -84,7 +84,9 @@ const PACKAGES: readonly PlaceCase[] = [
       [CORE, "deep_ep/__init__.py"],
     )
       .filter((line) => !line.includes("Traceback"))
-      .map((line) => line.replace("(EngineCore pid=2)", "$& (Worker_TP1 pid=9)")),
+      .map((line) =>
+        line.replace("(EngineCore pid=2)", "$& (RayWorkerWrapper pid=9, ip=10.0.0.2)"),
+      ),
     cause: "built for CUDA 12",
     change: "Pin another image",
     not: /Look at line/,
@@ -668,4 +670,100 @@ const SERVING: readonly PlaceCase[] = [
   },
 ];
 
-export const PLACE_CASES: readonly PlaceCase[] = [...PACKAGES, ...KERNELS, ...PLACES, ...SERVING];
+/** What a machine, an account or an image lacks. */
+const LACKING: readonly PlaceCase[] = [
+  {
+    name: "a package in a release that isn't there",
+    id: "package-missing",
+    lines: raised(
+      "ImportError: Please install timm>=1.0.17,<2 via `pip install timm>=1.0.17` to use it.",
+      ["vllm/model_executor/models/registry.py"],
+    ),
+    cause: "This image lacks the package timm>=1.0.17,<2, or has another version",
+    change: "`pip install 'timm>=1.0.17,<2'`",
+  },
+  {
+    name: "a compiler where its variable leads",
+    id: "compiler-missing",
+    lines: raised(
+      "RuntimeError: Ninja build failed. Ninja output:\n[1/2] /opt/cuda:/usr/bin/nvcc -c a.cu\n/bin/sh: 1: /opt/cuda:/usr/bin/nvcc: not found",
+      ["flashinfer/jit/cpp_ext.py"],
+    ),
+    cause: "no nvcc below /opt/cuda:/usr, which CUDA_HOME",
+    change: "one path, without a colon",
+    not: /GPU/,
+  },
+  {
+    name: "a compiler that no path leads to",
+    id: "compiler-missing",
+    lines: raised("RuntimeError: Ninja build failed:\nsh: line 1: nvcc: command not found", [
+      "flashinfer/jit/cpp_ext.py",
+    ]),
+    cause: "lacks what compiles kernels at the first start: nvcc",
+    not: /without a colon/,
+  },
+  {
+    name: "no kernel for the experts",
+    id: "experts-without-kernel",
+    lines: raised(
+      "NotImplementedError: No Fp8 MoE backend supports the deployment configuration.",
+      [
+        "vllm/model_executor/layers/quantization/fp8.py",
+        "vllm/model_executor/layers/fused_moe/oracle/fp8.py",
+      ],
+    ),
+    change: "`moeBackend: marlin`",
+  },
+  {
+    name: "a GGUF file of another family",
+    id: "gguf-as-model",
+    lines: raised("RuntimeError: Unknown gguf model_type: olmo3", [
+      "vllm/model_executor/model_loader/gguf_loader.py",
+    ]),
+    cause: "can't read this GGUF file: Unknown gguf model_type: olmo3",
+    change: "with Ollama",
+  },
+  {
+    name: "an account that wasn't let in",
+    id: "gated-model",
+    lines: [
+      "huggingface_hub.errors.GatedRepoError: 403 Client Error.",
+      "Access to model org/m is restricted and you are not in the authorized list. Visit https://huggingface.co/org/m to ask for access.",
+    ],
+    change: "ask for access on the model's page",
+    not: /huggingFaceTokenVariable|has no token/,
+  },
+  {
+    name: "a user without a home",
+    id: "permission-denied",
+    lines: raised("PermissionError: [Errno 13] Permission denied: '/.triton'", ["triton/cache.py"]),
+    cause: "no home of its own",
+    change: "Set HOME where the server starts",
+    not: /huggingface/,
+  },
+  {
+    name: "a folder that belongs to another user",
+    id: "permission-denied",
+    lines: raised("PermissionError: [Errno 13] Permission denied: '/data/kernels/a'", [
+      "flashinfer/jit/env.py",
+    ]),
+    change: "let the user that the server runs as into that folder",
+    not: /huggingface|HOME/,
+  },
+  {
+    name: "Ray's nodes, which came",
+    id: "",
+    lines: [
+      loading("10:00:00", "Waiting for creating a placement group of specs for 10 seconds."),
+      loading("10:01:00", "rank 1 in world size 2 is assigned as DP rank 0, PP rank 0, TP rank 1"),
+    ],
+  },
+];
+
+export const PLACE_CASES: readonly PlaceCase[] = [
+  ...PACKAGES,
+  ...KERNELS,
+  ...PLACES,
+  ...SERVING,
+  ...LACKING,
+];
