@@ -221,6 +221,17 @@ const REFUSALS: readonly {
     }),
   },
   {
+    is: (refused) =>
+      /encoder cache|At most \d+ (?:image|video|audio)|too many (?:image|video|audio)/i.test(
+        saidOf(refused),
+      ),
+    say: ({ why }) => ({
+      cause: `vLLM says: ${clause((why?.said ?? "").slice(0, SHOWN))}`,
+      advice:
+        'Let the client send fewer or smaller pictures. Or start the server with room for them: `--limit-mm-per-prompt \'{"image": {"count": 4, "width": 2048, "height": 2048}}\'` in `extraArgs` says how many and how large, and `maxNumBatchedTokens` must be no less than the tokens of one.',
+    }),
+  },
+  {
     is: ({ status, why }) => ![401, 403, 404].includes(status) && why !== undefined,
     say: ({ why }) => ({
       cause: `vLLM says: ${clause((why?.said ?? "").slice(0, SHOWN))}`,
@@ -274,18 +285,23 @@ function namesOf(picture: Picture, log: LogReading): string[] {
 /** Lines of a log of which somebody kept only what failed. */
 const FEW_LINES = 20;
 
-/** Whether nothing but failed requests is left of a log: then one is what somebody asks about. */
-const isExcerpt = ({ lines, hits, requests }: LogReading): boolean =>
+/**
+ * Whether nothing but failed requests is left of a log: then one is what somebody asks about. A
+ * server may have come up in it where it says why it refuses.
+ */
+const isExcerpt = ({ lines, hits, requests }: LogReading, why?: Refused["why"]): boolean =>
   lines <= FEW_LINES &&
   requests?.answered === 0 &&
-  ![READY, STARTED_WITH].some((sign) => hits.has(sign));
+  !hits.has(STARTED_WITH) &&
+  (why !== undefined || !hits.has(READY));
 
 function refusing(picture: Picture, log: LogReading): Explanation | undefined {
   for (const refused of log.requests?.refused ?? []) {
     if (refused.status >= 500 || KNOWN_ELSEWHERE.test(saidOf(refused))) continue;
     const kind = REFUSALS.find(({ is }) => is(refused));
     const same = kind?.atLeast === undefined ? refused.count : countOf(log, kind.is);
-    const least = isExcerpt(log) ? 1 : (kind?.atLeast ?? AGAIN_AND_AGAIN);
+    const why = kind?.atLeast === undefined ? refused.why : undefined;
+    const least = isExcerpt(log, why) ? 1 : (kind?.atLeast ?? AGAIN_AND_AGAIN);
     if (kind === undefined || same < least) continue;
     const { cause, advice, command = LOOK } = kind.say(refused, namesOf(picture, log));
     const { client, method, path, status } = refused;

@@ -23,6 +23,7 @@ interface Candidate {
   /** A logger wrote it, as vLLM's processes do for what they can't survive. */
   readonly isLogged: boolean;
   readonly told: () => Raised;
+  readonly traceback?: Traceback;
 }
 
 /** Processes whose tracebacks are followed at the same time. */
@@ -59,6 +60,8 @@ const OF_REQUESTS = /" \d{3}\b|\b(?:ERROR|WARNING) \d\d-\d\d /;
 
 /** A request was answered, or the engine writes: this process goes on. */
 const GOES_ON = /HTTP\/[\d.]+" 2\d\d|Avg generation throughput/;
+/** A request was refused: what was raised before it in the same process was its answer. */
+const REFUSES = /HTTP\/[\d.]+" 4\d\d/;
 /** The engine answers, and so do its workers: all of them survived what they logged. */
 const ENGINE_GOES_ON = /Avg generation throughput|"POST \S+ HTTP\/[\d.]+" 200/;
 
@@ -168,11 +171,15 @@ export class OneStart {
     return this.signs.has(READY) || this.signs.has(ANSWERED) || ANSWERED.pattern.test(line);
   }
 
-  private goesOn({ isLogged, process }: Candidate, raw: string): void {
-    const survived = isLogged
-      ? ENGINE_GOES_ON.test(raw)
-      : GOES_ON.test(raw) && process === logLine(raw).process;
-    if (survived) delete this.best.ends;
+  private goesOn({ isLogged, process, traceback, told }: Candidate, raw: string): void {
+    if (isLogged) {
+      if (ENGINE_GOES_ON.test(raw)) delete this.best.ends;
+      return;
+    }
+    const refuses = traceback !== undefined && REFUSES.test(raw);
+    if (!(refuses || GOES_ON.test(raw)) || process !== logLine(raw).process) return;
+    delete this.best.ends;
+    if (refuses) this.requests.raise(told, traceback, process);
   }
 
   /** Whether the line belongs to a traceback of its process. */
@@ -224,7 +231,7 @@ export class OneStart {
     };
     const weight = points ? "points" : ends ? "ends" : "logged";
     if (weight === "logged" && this.serves()) this.requests.raise(told, traceback, process);
-    this.offer(weight, { lineNumber, process, isLogged, told }, traceback.follows);
+    this.offer(weight, { lineNumber, process, isLogged, told, traceback }, traceback.follows);
   }
 
   /** What was raised in this line ended nothing. */

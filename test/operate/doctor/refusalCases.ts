@@ -386,6 +386,33 @@ const LINES: readonly (readonly [id: string, line: string, cause: string])[] = [
   ],
   ["gpu-xid", "[1.4] NVRM: Xid (PCI:000f:01:00): 119, pid=12, Timeout of GSP", "(Xid 119)"],
   [
+    "task-blocked",
+    "[99.1] INFO: task VLLM::Worker_TP:512 blocked for more than 245 seconds.",
+    "VLLM::Worker_TP (process 512) hung inside the kernel for more than 245 s",
+  ],
+  [
+    "database-unreachable",
+    "> litellm-1  | Error: P1001: Can't reach database server at `db`:`5432`",
+    "its database at db (port 5432): nothing answers",
+  ],
+  ["database-unreachable", "P1000: Authentication failed against database server", "password"],
+  ["sqlite-refuses", "peewee.OperationalError: database is locked", "another process has it open"],
+  [
+    "sqlite-refuses",
+    "open-webui  | sqlalchemy.exc.OperationalError: (sqlite3.OperationalError) attempt to write a readonly database",
+    "belongs to another user",
+  ],
+  [
+    "sqlite-refuses",
+    "sqlite3.DatabaseError: database disk image is malformed",
+    "damaged, or its disk is full",
+  ],
+  [
+    "adapter-unsupported",
+    "ValueError: While loading /a, expected target modules in {'qkv_proj'} but received ['base_model.model.lm_head']. Please verify",
+    "The adapter /a changes the layer lm_head",
+  ],
+  [
     "gpu-xid",
     "[1.4] NVRM: Xid (PCI:000f:01:00): 31, pid=12, MMU Fault",
     "stopped a program (Xid 31)",
@@ -526,10 +553,30 @@ const STARTED: readonly PlaceCase[] = [
   },
 ];
 
+/** What is raised of one request, and answered with a refusal. */
+const ANSWERED: readonly PlaceCase[] = [
+  {
+    name: "a picture that is too large, in what was kept of a log",
+    id: "client-refused",
+    lines: [
+      UP,
+      "(APIServer pid=1) Traceback (most recent call last):",
+      '(APIServer pid=1)   File "/usr/local/lib/python3.12/dist-packages/vllm/v1/engine/input_processor.py", line 7, in f',
+      "(APIServer pid=1)     raise ValueError(",
+      "(APIServer pid=1) ValueError: The decoder prompt contains a(n) video item with length 9000, which exceeds the pre-allocated encoder cache size 8192.",
+      `(APIServer pid=1) ${access("/v1/chat/completions", "400 Bad Request")}`,
+    ],
+    cause: "vLLM says: The decoder prompt contains a(n) video item",
+    change: "fewer or smaller pictures",
+    not: /then ended/,
+  },
+];
+
 export const REFUSAL_CASES: readonly PlaceCase[] = [
   ...VALUES,
   ...MACHINES,
   ...ANSWERS,
+  ...ANSWERED,
   ...STARTED,
   ...LINES.map(([id, line, cause]) => ({ name: line.slice(0, 60), id, lines: [line], cause })),
   ...RAISED.map(([id, what, below, cause]) => ({
