@@ -28,6 +28,9 @@ const WARM_UP_OOM = startSign(
 );
 const WEIGHTS_LOADED = sign("Model loading took", /Model loading took ([\d.]+) Gi?B/);
 
+/** A task that hangs in the kernel: what the driver says of its memory is no mere noise then. */
+const HANGS = sign("blocked for more than");
+
 /** The gate's own word; it is forgotten once the server was started again. */
 const AT_THE_FLOOR = sign(
   "stopped at the floor:",
@@ -170,8 +173,7 @@ export const memory: readonly (WeighingRule | Row)[] = [
     say: ({ picture, hit, server }) => ({
       cause: `NVIDIA's kernel module found no physical pages (${hit.count} times) although MemAvailable counted some: the page cache or a neighbour held them.`,
       ...lowerShare(picture, server),
-      advice:
-        "The message alone proves nothing: machines that serve well print it too. Dropping the page cache before a start (`sync; echo 3 | sudo tee /proc/sys/vm/drop_caches`) may avert it once; a lower share leaves room every time.",
+      advice: `${seen(picture, HANGS) ? "" : "The message alone proves nothing: machines that serve well print it too. "}Dropping the page cache before a start (\`sync; echo 3 | sudo tee /proc/sys/vm/drop_caches\`) may avert it once; a lower share leaves room every time.`,
     }),
   },
   {

@@ -184,7 +184,16 @@ export const network: readonly (WeighingRule | Row)[] = [
       // vLLM names its port in another line.
       const started = hit?.log.hits.get(STARTED_WITH_PORT)?.groups ?? [];
       const groups = [...started, ...(hit?.groups ?? /:(\d{2,5})\b/.exec(evidence) ?? [])];
-      const port = Number(groups.filter((group) => /^\d+$/.test(group)).at(-1) ?? 0);
+      const found = groups.filter((group) => /^\d+$/.test(group)).at(-1);
+      if (found === undefined)
+        return {
+          cause:
+            "The port that the program was to listen on is taken by another program; the log doesn't say which port (8000 of a vLLM without `--port`).",
+          evidence,
+          advice: "No setting to change: see who listens on it, and stop that.",
+          command: "ss -lntp; docker ps",
+        };
+      const port = Number(found);
       return {
         cause:
           port === portOf(picture)

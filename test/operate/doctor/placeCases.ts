@@ -724,6 +724,43 @@ const LACKING: readonly PlaceCase[] = [
     change: "with Ollama",
   },
   {
+    name: "no kernel for the linear layers",
+    id: "linear-without-kernel",
+    lines: raised(
+      "ValueError: Failed to find a kernel that can implement the WNA16 linear layer. Reasons: \n MacheteLinearKernel requires capability 90, current compute  capability is 121",
+      ["vllm/model_executor/kernels/linear/__init__.py"],
+    ),
+    cause: "this model's WNA16 linear layers",
+  },
+  {
+    name: "weights of a draft in another form",
+    id: "draft-unlike-weights",
+    lines: raised(
+      "KeyError: 'model.layers.0.hidden_norm.bias'",
+      ["vllm/model_executor/models/llama_eagle3.py"],
+      { code: "param = params_dict[name]" },
+    ),
+    cause: "'model.layers.0.hidden_norm.bias'",
+    change: "without `speculative`",
+    not: /config\.json|force-download/,
+  },
+  {
+    name: "a token with chosen permissions",
+    id: "gated-model",
+    lines: [
+      "huggingface_hub.errors.HfHubHTTPError: 403 Forbidden: Please enable access to public gated repositories in your fine-grained token settings to view this repository..",
+    ],
+    cause: "may not read gated repositories",
+    not: /huggingFaceTokenVariable/,
+  },
+  {
+    name: "a port that the log doesn't name",
+    id: "port-taken",
+    lines: ["(APIServer pid=1) OSError: [Errno 98] Address already in use"],
+    cause: "the log doesn't say which port",
+    not: /Port 0|:0'/,
+  },
+  {
     name: "an account that wasn't let in",
     id: "gated-model",
     lines: [
