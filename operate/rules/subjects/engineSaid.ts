@@ -188,13 +188,19 @@ const isGeneric = ({ said, first }: LastWord): boolean =>
   first !== undefined &&
   /If you were trying to load it from|make sure you don't have a local directory/.test(said);
 
-function whoEnded({ by, line, isAlone, isEnd, hadServed, afterServing }: LastWord): string {
+function whoEnded(raised: LastWord): string {
+  const { by, line, isAlone, isEnd, hadServed, afterServing } = raised;
   if (by === "docker")
     return STARTS.test(line) ? "The container can't be started" : "Docker refuses";
   if (isAlone) return "The log says";
   if (!isEnd) return "The server did not come up. It logged last";
-  return hadServed || afterServing === true ? "vLLM served, then ended" : "vLLM ended";
+  const who = isAnothers(raised) ? "The program" : "vLLM";
+  return hadServed || afterServing === true ? `${who} served, then ended` : `${who} ended`;
 }
+
+/** Whether no process of vLLM raised it, nor code of vLLM. */
+const isAnothers = ({ process, files = [] }: LastWord): boolean =>
+  process === "" && files.length > 0 && !files.some((file) => /(?:^|\/)vllm\b/.test(file));
 
 /** How often it was started since, by Docker's own count where that was read. */
 export function againText(

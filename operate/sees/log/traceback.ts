@@ -57,7 +57,7 @@ const RAISED = /^((?:[A-Za-z_]\w*\.)*(?:_*[A-Z]\w*|(?<=\.)[a-z]*error))(?:: ?(.*
 const NEXT = /^(?:\w+\.)*\w*(?:Error|Exception)(?::|$)/;
 /** What ends a message: other programs, and warnings that Python prints at the end. */
 const OTHERS =
-  /^(?:\/\S+:\d+: \w*Warning|\[[WIEF]\d{4}|\[rank\d|start gate:|Loading \S+ checkpoint)/;
+  /^(?:\/\S+:\d+: \w*Warning|\[[WIEF]\d{4}|\[rank\d|start gate:|Loading \S+ checkpoint|[\w.-]+ exited with code \d)/;
 
 const VALIDATION = /^(\d+) validation errors? for (\S+)/;
 /** The same without its class, and one of its fields alone. */

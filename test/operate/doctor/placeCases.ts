@@ -788,6 +788,19 @@ const LACKING: readonly PlaceCase[] = [
     not: /huggingface|HOME/,
   },
   {
+    name: "another program than vLLM",
+    id: "engine-said",
+    lines: [
+      "open-webui  | Traceback (most recent call last):",
+      'open-webui  |   File "/app/backend/open_webui/main.py", line 60, in <module>',
+      "open-webui  |     start()",
+      "open-webui  | KeyError: 'WEBUI'",
+      "open-webui exited with code 1",
+    ],
+    cause: "The program ended: KeyError: 'WEBUI'.",
+    not: /exited with|vLLM ended/,
+  },
+  {
     name: "Ray's nodes, which came",
     id: "",
     lines: [
