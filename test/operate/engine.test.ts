@@ -54,6 +54,16 @@ describe("serving preview, up, refresh and down", () => {
     expect((await serving("down", "--yes")).stderr).not.toContain(note);
   });
 
+  it.each(["preview", "up"])("say last why the program refused it: %s", async (word) => {
+    const refuses = `[ -z "$LOCAL_SERVING_REFUSAL" ] || { printf 'Refused, and why.' >"$LOCAL_SERVING_REFUSAL"; exit 1; }`;
+    const pulumi = `#!/bin/sh\ncase $1 in ${word}) ${refuses} ;; esac\n`;
+    writeFileSync(join(folder, "pulumi"), pulumi, { mode: 0o755 });
+    const { code, stderr } = await serving(word, "--stack", "dgx", "--yes");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/(?:^|\n)Refused, and why\.\n$/);
+    expect((await serving(word, "--stack", "dgx", "--yes", "--json")).stderr).not.toContain("why");
+  });
+
   it("make no state where the packages are not installed, and say what installs them", async () => {
     const project = join(folder, "project");
     mkdirSync(project);
