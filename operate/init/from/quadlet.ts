@@ -1,14 +1,17 @@
-import { defined } from "../../../faults/defined";
 import { programsOf, startsVllm, theLaunch } from "../command/launch";
-import { runsInstead } from "./companions";
+import { asWritten } from "../command/words";
+import { companion, runsInstead } from "./companions";
 import { dockerRunOf, envOption, type Option, plainWords } from "./container";
 import { withEnvFiles } from "./envFiles";
-import type { PublishedKind } from "./kind";
+import { type FilePart, type PublishedKind, readOf } from "./kind";
+import type { Source } from "./source";
 import {
   environmentOf,
+  type FoundUnit,
   hasSection,
   type Section,
-  unitFile,
+  type UnitFile,
+  unitsIn,
   unitWords,
   withSpecifiers,
 } from "./unitFile";
@@ -59,20 +62,40 @@ export const quadlet: PublishedKind = {
   kind: "a Podman Quadlet",
   looksLike: ({ text }) => hasSection(text, "Container"),
   servers(source) {
-    const unit = unitFile(source.text);
-    const container: Section = unit.sections.get("Container") ?? new Map();
-    const words = withEnvFiles(runOf(container), source);
-    if (!startsVllm(words))
-      return { servers: [], none: `Its container ${runsInstead(...programsOf(words))} ${INSTEAD}` };
-    const launch = () => theLaunch(words);
-    const keys = { ...AROUND, Service: OF_SERVICE, Container: OF_CONTAINER };
-    const line = unit.lineAt("Container", "Image");
-    return {
-      servers: [{ name: "its container", launch, ...defined({ line }) }],
-      leftOut: unreadOf(unit, keys),
-    };
+    const units = unitsIn(source.text);
+    const isOnly = units.length === 1;
+    const found = units.map((each) => partOf(each, source, isOnly));
+    const [{ unit }] = units;
+    const none = isOnly
+      ? `Its container ${runsInstead(...programsOf(wordsOf(unit, source)))}`
+      : "None of its containers runs vLLM.";
+    return readOf(found.flat(), `${none} ${INSTEAD}`);
   },
 };
+
+/** What one unit of a text starts; a text of one file alone says the rest itself. */
+function partOf(found: FoundUnit, source: Source, isOnly: boolean): readonly FilePart[] {
+  const { unit, line } = found;
+  const container = unit.sections.get("Container");
+  const called = container?.get("ContainerName")?.at(-1) ?? found.called ?? "";
+  const name = isOnly
+    ? "its container"
+    : `the ${container ? "container" : "unit"} ${called === "" ? `of line ${line}` : `\`${asWritten(called)}\``}`;
+  if (container === undefined) return [{ other: { what: name, why: NO_CONTAINER } }];
+  const words = wordsOf(unit, source);
+  if (!startsVllm(words)) return isOnly ? [] : [{ other: companion(name, ...programsOf(words)) }];
+  const leftOut = unreadOf(unit, { ...AROUND, Service: OF_SERVICE, Container: OF_CONTAINER });
+  const launch = () => {
+    const start = theLaunch(words);
+    return { ...start, leftOut: [...start.leftOut, ...leftOut] };
+  };
+  return [{ server: { name, called, launch, line } }];
+}
+
+const NO_CONTAINER = "it is no container: give it as a file of its own.";
+
+const wordsOf = ({ sections }: UnitFile, source: Source): readonly string[] =>
+  withEnvFiles(runOf(sections.get("Container") ?? new Map()), source);
 
 const INSTEAD = "Give one whose Image= is one of vLLM, or whose Exec= begins with `vllm serve`.";
 

@@ -2,16 +2,17 @@ import { defined } from "../../../faults/defined";
 import { NO_ENV_FILE } from "../command/dockerOptions";
 import { programsOf, startsVllm, theLaunch } from "../command/launch";
 import { asWritten, expansions, type LeftOut } from "../command/words";
-import { runsInstead } from "./companions";
+import { companion, runsInstead } from "./companions";
 import { withEnvFiles } from "./envFiles";
-import type { PublishedKind } from "./kind";
+import { type FilePart, type PublishedKind, readOf } from "./kind";
 import type { Source } from "./source";
 import { dotEnv } from "./substitute";
 import {
   environmentOf,
+  type FoundUnit,
   hasSection,
   type Section,
-  unitFile,
+  unitsIn,
   unitWords,
   withSpecifiers,
 } from "./unitFile";
@@ -21,33 +22,44 @@ export const systemd: PublishedKind = {
   kind: "a systemd unit",
   looksLike: ({ text }) => hasSection(text, "Service"),
   servers(source) {
-    const unit = unitFile(source.text);
-    const service: Section = unit.sections.get("Service") ?? new Map();
-    const { variables, unread } = variablesOf(service, source);
-    const commands = (service.get("ExecStart") ?? []).map((line) =>
-      withEnvFiles(unitWords(line.replace(/^[-@:+!|]+/, ""), variables), source),
-    );
-    const words = commands.find(startsVllm);
-    if (words === undefined) return { servers: [], none: noneText(commands[0]) };
-    const launch = () => {
-      const start = theLaunch(words, variables);
-      return { ...start, unread: [...(start.unread ?? []), ...unread] };
-    };
-    return {
-      servers: [
-        {
-          name: "its ExecStart",
-          launch,
-          ...defined({ line: unit.lineAt("Service", "ExecStart") }),
-        },
-      ],
-      leftOut: [
-        ...unread.map((file) => notRead(file, words)),
-        ...unreadOf(unit, { ...AROUND, Service: OF_SERVICE }),
-      ],
-    };
+    const units = unitsIn(source.text);
+    const isOnly = units.length === 1;
+    const parts = units.map((each) => partOf(each, source, isOnly));
+    const found = parts.flatMap(({ part }) => part ?? []);
+    return readOf(found, isOnly ? noneText(parts[0]?.words) : "None of its units starts vLLM.");
   },
 };
+
+/** What one unit of a text starts, and the words of its command. */
+function partOf({ unit, line, called }: FoundUnit, source: Source, isOnly: boolean) {
+  const service: Section = unit.sections.get("Service") ?? new Map();
+  const { variables, unread } = variablesOf(service, source);
+  const commands = (service.get("ExecStart") ?? []).map((command) =>
+    withEnvFiles(unitWords(command.replace(/^[-@:+!|]+/, ""), variables), source),
+  );
+  const words = commands.find(startsVllm);
+  const of = called === undefined ? `line ${line}` : `\`${asWritten(called)}\``;
+  const name = isOnly ? "its ExecStart" : `the ExecStart of ${of}`;
+  if (words === undefined) {
+    const [other = []] = commands;
+    const part: FilePart = { other: companion(name, ...programsOf(other)) };
+    return { words: other, ...(isOnly ? {} : { part }) };
+  }
+  const leftOut = [
+    ...unread.map((file) => notRead(file, words)),
+    ...unreadOf(unit, { ...AROUND, Service: OF_SERVICE }),
+  ];
+  const launch = () => {
+    const start = theLaunch(words, variables);
+    return {
+      ...start,
+      unread: [...(start.unread ?? []), ...unread],
+      leftOut: [...start.leftOut, ...leftOut],
+    };
+  };
+  const part: FilePart = { server: { name, launch, line, ...defined({ called }) } };
+  return { words, part };
+}
 
 /** Why a unit has no server: often its command is a script, which says more. */
 function noneText(words: readonly string[] = []): string {

@@ -1,3 +1,4 @@
+import { defined } from "../../../faults/defined";
 import { isSecretName } from "../../../faults/secrets";
 import { standIn } from "../command/words";
 import { plainWords, variableIn } from "./container";
@@ -8,8 +9,8 @@ export type Section = ReadonlyMap<string, readonly string[]>;
 /** A file of systemd's form. */
 export interface UnitFile {
   readonly sections: ReadonlyMap<string, Section>;
-  /** The line of a key that still has a value, of its last one. */
-  lineAt(section: string, key: string): number | undefined;
+  /** The line of a key that still has a value, of its last one; without a key, of the section. */
+  lineAt(section: string, key?: string): number | undefined;
 }
 
 /** Whether a text has a section of this name, and isn't a script that writes such a file. */
@@ -20,6 +21,74 @@ export function hasSection(text: string, name: string): boolean {
 
 /** The beginning of a shell's here-document. */
 const DOCUMENT = /<<-?[ \t]*["'\\]?[A-Za-z_]\w*/;
+
+/** A unit of a text, and the line of the section that starts something. */
+export interface FoundUnit {
+  readonly unit: UnitFile;
+  readonly line: number;
+  /** What its file is called without its ending, where a remark of a text with several says it. */
+  readonly called?: string;
+}
+
+/** The units of a text: one, or each of several files that stand in it one behind the other. */
+export function unitsIn(text: string): readonly [FoundUnit, ...FoundUnit[]] {
+  const lines = text.split("\n");
+  const heads = lines.flatMap((line, at) => {
+    const [, name] = HEADING.exec(line) ?? [];
+    return name === undefined ? [] : [{ at, name }];
+  });
+  const blocks = heads.map((head, index) => {
+    const inside = lines.slice(head.at + 1, heads[index + 1]?.at);
+    return { ...head, isStart: isStart(head.name, inside) };
+  });
+  const [first = { at: 0 }, ...others] = blocks.filter((block) => block.isStart);
+  let last = first.at;
+  const cuts = others.map(({ at }) => {
+    const begins = blocks.find((block) => block.at > last && (block.at === at || opens(block)));
+    last = at;
+    return remarksAbove(begins?.at ?? at, lines);
+  });
+  const found = [first, ...others].map(({ at }, index) => {
+    const [from, to] = [cuts[index - 1] ?? 0, cuts[index] ?? lines.length];
+    // Lines of another file are left empty, so that each keeps its number.
+    const own = lines.map((line, each) => (each >= from && each < to ? line : ""));
+    const [, called] = own.flatMap((each) => OF_FILE.exec(each) ?? []);
+    return { unit: unitFile(own.join("\n")), line: at + 1, ...defined({ called }) };
+  });
+  const [head = { unit: unitFile(text), line: 1 }, ...more] = found;
+  return [head, ...more];
+}
+
+/** A remark that names the file below it. */
+const OF_FILE = /^\s*[#;].*?([\w@.-]+)\.(?:container|service)\b/;
+
+const HEADING = /^[ \t]*\[([^\]]+)\][ \t]*$/;
+
+/**
+ * Whether a section starts something. One that only changes what stands before it, as a drop-in of
+ * `systemctl cat` does, clears the command first or has none.
+ */
+function isStart(name: string, inside: readonly string[]): boolean {
+  const key = STARTS[name];
+  const line = key && inside.find((each) => each.trimStart().startsWith(key));
+  return key !== undefined && line !== undefined && line.trim() !== key;
+}
+
+const STARTS: Readonly<Record<string, string | undefined>> = {
+  Container: "Image=",
+  Service: "ExecStart=",
+};
+
+/** Whether a section is the first one of a file. */
+const opens = ({ name }: { readonly name: string }): boolean =>
+  /^(?:Unit|Container|Volume|Network|Pod|Kube|Image|Build)$/.test(name);
+
+/** The first of the remarks and empty lines above a line. */
+function remarksAbove(at: number, lines: readonly string[]): number {
+  let begins = at;
+  while (begins > 0 && /^\s*(?:[#;].*)?$/.test(lines[begins - 1] ?? "")) begins--;
+  return begins;
+}
 
 /** Reads a unit: a line that ends with a backslash goes on, and an empty value clears what was before. */
 export function unitFile(text: string): UnitFile {
@@ -32,6 +101,7 @@ export function unitFile(text: string): UnitFile {
       called = name;
       section = sections.get(name) ?? new Map<string, string[]>();
       sections.set(name, section);
+      lines.set(`${name}.`, line);
     }
     const [, key, value = ""] = /^([A-Za-z][\w-]*)\s*=\s*([\s\S]*)$/.exec(whole) ?? [];
     if (key === undefined) continue;
@@ -40,7 +110,7 @@ export function unitFile(text: string): UnitFile {
     section.set(key, values);
     lines.set(`${called}.${key}`, line);
   }
-  return { sections, lineAt: (name, key) => lines.get(`${name}.${key}`) };
+  return { sections, lineAt: (name, key = "") => lines.get(`${name}.${key}`) };
 }
 
 /** A line of a unit without comments, those that go on put together, and where it begins. */

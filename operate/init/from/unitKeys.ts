@@ -79,7 +79,7 @@ export function unreadOf({ sections, lineAt }: UnitFile, keys: Keys): LeftOut[] 
     ]),
   );
   return unreadIn(last, keys, {
-    named: (key) => `${key.slice(key.indexOf(".") + 1)}=`,
-    lineAt: ([section, key]) => lineAt(String(section), String(key)),
+    named: (key) => (key.includes(".") ? `${key.slice(key.indexOf(".") + 1)}=` : `[${key}]`),
+    lineAt: ([section, key]) => lineAt(String(section), key?.toString()),
   });
 }

@@ -45,6 +45,55 @@ async function written(text: string, all = false, of: HostFacts = facts) {
 const service = (name: string, command: string, more = "") =>
   `  ${name}:\n    image: ${IMAGE}\n    command: ${command}\n${more}`;
 
+describe("a text with several units, one behind the other", () => {
+  const container = (model: string, port: number) =>
+    `[Container]\nImage=docker.io/${IMAGE}\nPublishPort=127.0.0.1:${port}:8000\nExec=${model} --gpu-memory-utilization 0.2\n`;
+  const service = (command: string) =>
+    `[Unit]\nAfter=network.target\n\n[Service]\nExecStart=${command}\n`;
+
+  it("becomes a server of each container, called as its remark or itself calls it", () => {
+    const text = `# cache.volume\n[Volume]\nVolumeName=x\n\n# one.container\n[Unit]\nAfter=a.service\n${container(CHAT, 8001)}[Service]\nRestart=always\n\n# small.container\n${container(SMALL, 8002)}ContainerName=\n`;
+    const { servers, leftOut } = readServers({ text });
+    const seen = servers.map(({ name, called, start }) => [
+      name,
+      called,
+      start.words[0],
+      [...(start.container?.ports ?? [])],
+      start.leftOut.map(({ what, line }) => `${what} ${line}`),
+    ]);
+    expect(seen).toEqual([
+      [
+        "the container `one`",
+        "one",
+        CHAT,
+        [[8000, 8001]],
+        ["[Volume] 2", "After= 7", "Restart= 13"],
+      ],
+      ["the container `small`", "small", SMALL, [[8000, 8002]], []],
+    ]);
+    expect(leftOut).toEqual([]);
+  });
+
+  it("becomes a server of each service, and names what starts none", () => {
+    const text = `${service(`/opt/a/bin/vllm serve ${CHAT} --port 8001`)}\n${service("/usr/bin/warm-up")}\n# /etc/systemd/system/vllm-b.service\n${service(`/opt/b/bin/vllm serve ${SMALL} --port 8002`)}`;
+    const { servers, leftOut } = readServers({ text });
+    expect(servers.map(({ name, start }) => [name, start.words])).toEqual([
+      ["the ExecStart of line 4", [CHAT, "--port", "8001"]],
+      ["the ExecStart of `vllm-b`", [SMALL, "--port", "8002"]],
+    ]);
+    expect(leftOut).toEqual([{ what: "the ExecStart of line 10", why: "it runs no vLLM." }]);
+  });
+
+  it("is one where a drop-in changes it, as `systemctl cat` prints both", () => {
+    const unit = service(`/opt/a/bin/vllm serve ${CHAT}`);
+    const dropIn = `\n# /etc/systemd/system/vllm.service.d/override.conf\n[Service]\nEnvironment=VLLM_LOGGING_LEVEL=DEBUG\nExecStart=\nExecStart=/opt/a/bin/vllm serve ${SMALL}\n`;
+    const { servers } = readServers({ text: unit + dropIn });
+    const [only] = servers;
+    expect([servers.length, only.name, only.start.words]).toEqual([1, "its ExecStart", [SMALL]]);
+    expect(only.start.variables.get("VLLM_LOGGING_LEVEL")).toBe("DEBUG");
+  });
+});
+
 describe("a file that starts several servers together", () => {
   const file = `services:\n${service("emb", `${EMBED} --gpu-memory-utilization 0.1`)}${service(
     "My_Coder.1",
