@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import droppedFlags from "./droppedFlags.json";
 import dropped from "./droppedVariables.json";
 import { versionFolder } from "./versionFolder";
 
@@ -73,5 +74,9 @@ export const lastReleaseWith = (name: string) => fateOf(name)?.last;
 
 /** The option of `vllm serve` that took a variable's place. */
 export const optionInsteadOf = (name: string) => fateOf(name)?.option;
+
+/** The option of `vllm serve` that took a flag's place, both without their dashes. */
+export const optionInsteadOfFlag = (flag: string): string | undefined =>
+  droppedFlags.flags.find(({ names }) => names.includes(flag))?.option;
 
 const fateOf = (name: string) => VARIABLES.find(({ names }) => names.includes(name));

@@ -13,6 +13,15 @@ export const versionsWithOption = (spelling: string): readonly string[] =>
 export const engineVersionUpTo = (release: string): string | undefined =>
   engineVersions().findLast((each) => lte(each, release));
 
+/** How a version spells what a newer one takes in this spelling, both without dashes, if it has the option. */
+export function spellingIn(engine: EngineData, spelling: string): string | undefined {
+  const meant = optionTable(newestEngineData()).long.get(spelling);
+  const [found] = [...optionTable(engine).long].flatMap(([each, { name, takes }]) =>
+    name === meant?.name && takes === meant.takes ? [each] : [],
+  );
+  return found;
+}
+
 /**
  * What a version takes, by its own data or else by those of the nearest release before it, or of the
  * oldest that there is; of the newest where the version isn't known.

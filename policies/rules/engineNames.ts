@@ -16,7 +16,9 @@ import {
   engineVersions,
   lastReleaseWith,
   optionInsteadOf,
+  optionInsteadOfFlag,
 } from "../../vllm/engineData";
+import { spellingIn } from "../../vllm/optionHistory";
 import { type DeclaredResource, displayName, launchOf, ofType } from "../lib/container";
 import { engineDataOf, type RecordedImage, recordsIn } from "../lib/imageRecord";
 import { readContainer } from "../lib/inferenceServer";
@@ -88,6 +90,8 @@ export interface EngineFault {
   readonly harmless: boolean;
   /** The setting and its right value, where the name has one. */
   readonly change?: { readonly setting: string; readonly value: string };
+  /** How this version spells the flag, without dashes, where only a newer one spells it so. */
+  readonly spelling?: string;
 }
 
 /** Options that load code which may add to another option's choices. */
@@ -134,11 +138,7 @@ export function engineFaults(
   const names = [...engine.values, ...engine.lists, ...Object.keys(engine.switches)];
   const more = server.unknownFlags.length - MOST_NAMED;
   return [
-    ...server.unknownFlags.slice(0, MOST_NAMED).map((flag) => {
-      const near = isShare(flag) ? SHARE : slipOf(flag.slice(2), names.filter(sameSense(flag)));
-      const remedy = near === undefined ? "Remove it" : `Write \`--${near}\``;
-      return fault({ about: "flag", name: flag }, `has no flag \`${flag}\``, remedy, engine);
-    }),
+    ...server.unknownFlags.slice(0, MOST_NAMED).map((flag) => unknownFlag(flag, names, engine)),
     ...(more > 0 ? [unnamedFlags(more, engine)] : []),
     ...(server.unknownFlags.length > 0 ? [] : surplusWords(server, engine)),
     ...server.valuedSwitches.slice(0, MOST_NAMED).map((each) => valuedSwitch(each, engine)),
@@ -146,6 +146,24 @@ export function engineFaults(
     ...[...variables].flatMap(([name, value]) => variableFault(name, value, engine)),
   ];
 }
+
+function unknownFlag(flag: string, names: readonly string[], engine: EngineData): EngineFault {
+  const spelling = spellingIn(engine, withoutDashes(flag));
+  const remedy = spelling === undefined ? flagRemedy(flag, names) : `Write \`--${spelling}\``;
+  const found = fault({ about: "flag", name: flag }, `has no flag \`${flag}\``, remedy, engine);
+  return { ...found, ...defined({ spelling }) };
+}
+
+/** What to write for a flag that no version after it has. */
+function flagRemedy(flag: string, names: readonly string[]): string {
+  const option = optionInsteadOfFlag(withoutDashes(flag));
+  if (option !== undefined)
+    return `Use \`${FLAGS_WITH_SETTING[`--${option}`] ?? `--${option}`}\` instead`;
+  const near = isShare(flag) ? SHARE : slipOf(flag.slice(2), names.filter(sameSense(flag)));
+  return near === undefined ? "Remove it" : `Write \`--${near}\``;
+}
+
+const withoutDashes = (flag: string): string => flag.slice(2).replaceAll("_", "-");
 
 /**
  * Words that are no option's value, which vLLM refuses. Behind an option that isn't known they may

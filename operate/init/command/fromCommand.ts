@@ -202,8 +202,9 @@ function readParts(start: Launch, key?: string) {
   refuseValues(args);
   // Of vLLM's own image the policies say it.
   const faults = isOwn ? [] : engineFaults(args, new Map(), engine);
-  const unknownFlags = faults.flatMap(({ about, message, name }) =>
-    about === "flag" && !(name === "--task" && taskText(args).length > 0)
+  // The file has each flag in the version's own spelling.
+  const unknownFlags = faults.flatMap(({ about, message, name, spelling }) =>
+    about === "flag" && spelling === undefined && !(name === "--task" && taskText(args).length > 0)
       ? [`${message} ${doubt}`]
       : [],
   );

@@ -239,8 +239,17 @@ describe("engine-names", () => {
     [["--sxxd", "1"], "flag `--sxxd`. Remove it."],
     [["--mxfp4-backend", "x"], "flag `--mxfp4-backend`. Remove it."],
     [["--swap-space", "16"], "flag `--swap-space`. Remove it."],
+    [["--rope_scaling", "{}"], "flag `--rope_scaling`. Use `--hf-overrides` instead."],
+    [
+      ["--guided-decoding-backend", "xgrammar"],
+      "flag `--guided-decoding-backend`. Use `--structured-outputs-config.backend` instead.",
+    ],
+    [
+      ["--disable-log-requests"],
+      "flag `--disable-log-requests`. Write `--no-enable-log-requests`.",
+    ],
     [["--enable-reasoning"], "flag `--enable-reasoning`. Remove it."],
-    [["--disable-sleep-mode"], "flag `--disable-sleep-mode`. Remove it."],
+    [["--disable-sleep-mode"], "flag `--disable-sleep-mode`. Write `--no-enable-sleep-mode`."],
     [["--lora_moduls", "a=b"], "flag `--lora_moduls`. Write `--lora-modules`."],
     [["--qqqqqqqqqqqq"], "flag `--qqqqqqqqqqqq`. Remove it."],
     [["--constructor", "1"], "flag `--constructor`. "],
