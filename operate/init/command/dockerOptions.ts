@@ -7,6 +7,7 @@ import { fitsServer } from "../../models/leastServer";
 import { assigned, isAssignment } from "./assignments";
 import { libraryOfOther } from "./otherMachine";
 import { isToFill } from "./placeholder";
+import { NO_STOP_GRACE, stopGrace } from "./stopGrace";
 import { asWritten, expansions, type LeftOut, refuseCommand, standIn } from "./words";
 
 /** An option of `docker run` with its value, if it takes one. */
@@ -60,6 +61,12 @@ const SWITCHES = new Set([
   "use-api-socket",
 ]);
 
+/** The switches of those that are on where nobody says otherwise. */
+const USUALLY_ON = new Set(["sig-proxy", "disable-content-trust"]);
+
+/** What Docker reads as off behind a switch. */
+const OFF = /^(?:false|f|0)$/i;
+
 /** More options than any container has: each is judged by itself. */
 const MOST_OPTIONS = 100;
 
@@ -70,7 +77,7 @@ export function readDockerRun(words: readonly string[]): DockerRun {
   while (left[0]?.startsWith("-")) {
     const word = left.shift() ?? "";
     if (word === "--") break;
-    options.push(...(word.startsWith("--") ? [longOption(word, left)] : shortOptions(word, left)));
+    options.push(...(word.startsWith("--") ? longOption(word, left) : shortOptions(word, left)));
     if (options.length > MOST_OPTIONS)
       refuseCommand(
         `Its container has more than ${MOST_OPTIONS} variables, mounts and other options. Give those that its server needs.`,
@@ -85,11 +92,14 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   "net-alias": "network-alias",
 };
 
-/** An option by its full name; its value may be the next of the words. */
-function longOption(word: string, left: string[]): DockerOption {
+/** An option by its full name, if it isn't switched off; its value may be the next of the words. */
+function longOption(word: string, left: string[]): DockerOption[] {
   const [, written = "", given] = /^--([^=]*)(?:=([\s\S]*))?$/.exec(word) ?? [];
   const name = ownValue(OTHER_NAMES, written) ?? written;
-  return SWITCHES.has(name) ? { name } : { name, value: given ?? left.shift() ?? "" };
+  if (!SWITCHES.has(name)) return [{ name, value: given ?? left.shift() ?? "" }];
+  const isOff = OFF.test(given ?? "");
+  if (isOff && !USUALLY_ON.has(name)) return [];
+  return [isOff ? { name, value: "false" } : { name }];
 }
 
 /** `-it`, `-p 8000:8000`, `-p8000:8000`: the last letter of a group may take a value. */
@@ -124,6 +134,8 @@ export interface ContainerFacts {
   readonly ports: ReadonlyMap<number, number>;
   /** Folder of the machine with the models, where it isn't the usual one. */
   readonly modelCache?: string;
+  /** How long it may take to end, where a server may have that. */
+  readonly stopGraceSeconds?: number;
   /** Further volumes, of folders that may hold a model. */
   readonly volumes: readonly Volume[];
   /** Options whose intent every container of ours has. */
@@ -172,7 +184,7 @@ const WHY: Readonly<Record<string, string>> = {
   secret:
     "a server gets no file with a secret: `huggingFaceTokenVariable` names the variable of your shell with the token.",
   label: "the labels here name the stack's machine and server.",
-  "stop-timeout": "it is `stopGraceSeconds`.",
+  "stop-timeout": NO_STOP_GRACE,
   ...Object.fromEntries(
     ["cmd", "interval", "timeout", "start-period", "start-interval", "retries"].map((name) => [
       `health-${name}`,
@@ -199,10 +211,11 @@ export function containerFacts(options: readonly DockerOption[]): ContainerFacts
   const ports = new Map<number, number>();
   const found = options.map((option) => becomes(option, variables.get("HF_HOME"), ports));
   const modelCache = found.findLast((each) => each.modelCache !== undefined)?.modelCache;
+  const { stopGraceSeconds } = found.findLast((each) => each.stopGraceSeconds !== undefined) ?? {};
   return {
     variables,
     ports,
-    ...defined({ modelCache }),
+    ...defined({ modelCache, stopGraceSeconds }),
     volumes: found.flatMap((each) => each.volumes ?? []),
     setHere: [...new Set(found.flatMap((each) => each.setHere ?? []))],
     leftOut: found.flatMap((each) => each.leftOut ?? []),
@@ -230,6 +243,7 @@ function elsewhereText({ name, value = "" }: DockerOption): string[] {
 
 interface Becomes extends Partial<Pick<ContainerFacts, "volumes" | "leftOut">> {
   readonly modelCache?: string | undefined;
+  readonly stopGraceSeconds?: number;
   readonly setHere?: string;
 }
 
@@ -243,6 +257,8 @@ function becomes(
   if (name === "env" || (name === "entrypoint" && value === "")) return {};
   if (name === "publish") return { leftOut: publish(value, ports) };
   if (name === "volume" || name === "mount") return mountFacts(option, cacheInside);
+  const stopGraceSeconds = name === "stop-timeout" ? stopGrace(value) : undefined;
+  if (stopGraceSeconds !== undefined) return { stopGraceSeconds };
   if (ownValue(SET_HERE, name)?.test(value)) return { setHere: `--${name}` };
   return { leftOut: [leftOut(option, ownValue(WHY, name) ?? NO_OPTION)] };
 }

@@ -31,6 +31,7 @@ import { cacheOf, ownModels } from "./ownModels";
 import { runningAlready } from "./runningAlready";
 import { type Snapshot, snapshotOf } from "./snapshot";
 import type { Launch } from "./started";
+import { stopGraceValues } from "./stopGrace";
 import { argumentValues } from "./values";
 import { variableValues } from "./variables";
 import { asWritten, type LeftOut, refuseCommand } from "./words";
@@ -161,6 +162,7 @@ function readValues(
     ...(args.options.has("revision") ? [] : revisionValues(snapshot)),
     ...own.values,
     ...ofVariables.values,
+    ...stopGraceValues(container?.stopGraceSeconds),
     ...(launch.values ?? []),
   ]);
   const leftOut = [

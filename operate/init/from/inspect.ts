@@ -91,6 +91,7 @@ const unread = (container: JsonObject, at: readonly number[], { lineAt }: Source
 /** The `docker run` that made a container. */
 function runOf(container: JsonObject): readonly string[] {
   const { Image: image, Cmd: cmd, Entrypoint: entrypoint, Env: env } = objectOr(container.Config);
+  const { User: user, StopTimeout: stopTimeout } = objectOr(container.Config);
   const host = objectOr(container.HostConfig);
   const { Name: restart } = objectOr(host.RestartPolicy);
   const given = Object.entries({
@@ -99,6 +100,8 @@ function runOf(container: JsonObject): readonly string[] {
     ipc: host.IpcMode,
     runtime: host.Runtime,
     network: host.NetworkMode,
+    user,
+    "stop-timeout": stopTimeout,
   }).flatMap(([name, value]) => {
     const text = scalarText(value) ?? "";
     return text === "" || USUAL.has(text) ? [] : [[name, text] as const];

@@ -177,6 +177,7 @@ function runOf(
     scalarTexts(words).map((word) => withModel(filledIn(word, variables, fields), model));
   const entrypoint = filled(container.command);
   const services = servicesOf(labels, resources);
+  const stopsIn = scalarText(pod.terminationGracePeriodSeconds);
   return dockerRunOf({
     image: textOr(container.image),
     ...(entrypoint.length === 0 ? {} : { entrypoint }),
@@ -185,6 +186,7 @@ function runOf(
       ...resourcesOf(container),
       ...(pod.hostIPC === true ? [["ipc", "host"] as const] : []),
       ...(pod.hostNetwork === true ? [["network", "host"] as const] : []),
+      ...(stopsIn === undefined ? [] : [["stop-timeout", stopsIn] as const]),
       ...publishedPorts(container, services).map((port) => ["publish", port] as const),
       ...variables.map(({ name, value }) =>
         envOption(name, value && filledIn(value, variables, fields)),

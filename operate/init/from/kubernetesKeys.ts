@@ -33,6 +33,7 @@ export const OF_CONTAINER: Keys = {
 /** What becomes of the keys of a pod. */
 const OF_POD: Keys = {
   ...{ containers: true, volumes: true, hostIPC: true, hostNetwork: true },
+  terminationGracePeriodSeconds: true,
   initContainers:
     "nothing runs before the server but its start gate: `serving fetch` brings the model.",
   nodeSelector: THIS_MACHINE,
@@ -43,7 +44,6 @@ const OF_POD: Keys = {
   runtimeClassName: (value) =>
     value === "nvidia" ? undefined : "the container runs with Docker's runtime for NVIDIA's GPUs.",
   restartPolicy: (value) => (value === "Always" ? undefined : "it is `unless-stopped` here."),
-  terminationGracePeriodSeconds: "it is `stopGraceSeconds`.",
   imagePullSecrets: "Docker has the registry's login of `docker login`.",
   securityContext: PRIVILEGES,
 };

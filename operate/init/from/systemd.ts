@@ -1,6 +1,9 @@
 import { defined } from "../../../faults/defined";
+import type { ServerValue } from "../../models/serverValues";
 import { NO_ENV_FILE } from "../command/dockerOptions";
 import { programsOf, startsVllm, theLaunch } from "../command/launch";
+import type { Launch } from "../command/started";
+import { stopGrace, stopGraceValues } from "../command/stopGrace";
 import { asWritten, expansions, type LeftOut } from "../command/words";
 import { companion, runsInstead } from "./companions";
 import { withEnvFiles } from "./envFiles";
@@ -54,11 +57,18 @@ function partOf({ unit, line, called }: FoundUnit, source: Source, isOnly: boole
     return {
       ...start,
       unread: [...(start.unread ?? []), ...unread],
+      values: [...(start.values ?? []), ...stopGraceOf(service, start)],
       leftOut: [...start.leftOut, ...leftOut],
     };
   };
   const part: FilePart = { server: { name, launch, line, ...defined({ called }) } };
   return { words, part };
+}
+
+/** How long the unit's command may take to end; a container's own time counts first. */
+function stopGraceOf(service: Section, { container }: Launch): ServerValue[] {
+  const seconds = stopGrace(service.get("TimeoutStopSec")?.at(-1) ?? "");
+  return container?.stopGraceSeconds === undefined ? stopGraceValues(seconds) : [];
 }
 
 /** Why a unit has no server: often its command is a script, which says more. */

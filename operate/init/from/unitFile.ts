@@ -91,7 +91,7 @@ function remarksAbove(at: number, lines: readonly string[]): number {
 }
 
 /** Reads a unit: a line that ends with a backslash goes on, and an empty value clears what was before. */
-export function unitFile(text: string): UnitFile {
+function unitFile(text: string): UnitFile {
   const sections = new Map<string, Map<string, string[]>>();
   const lines = new Map<string, number>();
   let [called, section] = ["", new Map<string, string[]>()];

@@ -1,3 +1,4 @@
+import { NO_STOP_GRACE, stopGrace } from "../command/stopGrace";
 import type { LeftOut } from "../command/words";
 import type { UnitFile } from "./unitFile";
 import { type Keys, unreadIn } from "./unread";
@@ -37,7 +38,7 @@ export const OF_SERVICE: Keys = {
     "nothing ends a start here: `healthcheck` sets how long one may take until it counts as failed.",
     ...["TimeoutStartSec", "TimeoutSec", "WatchdogSec"],
   ),
-  TimeoutStopSec: "it is `stopGraceSeconds`.",
+  TimeoutStopSec: (value) => (stopGrace(String(value)) === undefined ? NO_STOP_GRACE : undefined),
   ...alike(
     "vLLM runs as the image's own user.",
     ...["User", "Group", "SupplementaryGroups", "DynamicUser"],

@@ -93,12 +93,18 @@ Requires=net.service
   it("of what Docker has of a container, without its own defaults", () => {
     const usual = { ShmSize: 67108864, PidsLimit: null, CpuShares: 0, PidMode: "" };
     const host = { ...usual, AutoRemove: true, NanoCpus: 8e9, Memory: 1024, GroupAdd: ["video"] };
-    const config = { Image: IMAGE, Cmd: [MODEL], Labels: { maintainer: "x", tier: "small" } };
+    const config = {
+      Image: IMAGE,
+      Cmd: [MODEL],
+      Labels: { maintainer: "x", tier: "small" },
+      User: "9:9",
+    };
     const text = JSON.stringify([{ Name: "/llm", Config: config, HostConfig: host }], null, 1);
     expect(leftOutOf(text)).toEqual([
-      "the container's `AutoRemove` @19",
-      "the container's `NanoCpus` @20",
-      "the container's `GroupAdd` @22",
+      "the container's `AutoRemove` @20",
+      "the container's `NanoCpus` @21",
+      "the container's `GroupAdd` @23",
+      "--user 9:9",
       "--memory 1024",
       "--label tier=small",
     ]);

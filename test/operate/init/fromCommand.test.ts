@@ -357,7 +357,7 @@ describe("a command that is refused", () => {
 describe("options of docker run", () => {
   it("are each named with the reason", async () => {
     const { told } = await written(
-      "docker run -d --rm --restart=always --network host --shm-size 16g --privileged --memory 100g -u 1000 -v /x:/y --label a=b --stop-timeout 9 --cap-add SYS_NICE -p 8000 --ipc private --gpus 1 vllm/vllm-openai:v0.30.0 a/b",
+      "docker run -d --rm --restart=always --network host --shm-size 16g --privileged --memory 100g -u 1000 -v /x:/y --label a=b --stop-timeout 900 --cap-add SYS_NICE -p 8000 --ipc private --gpus 1 vllm/vllm-openai:v0.30.0 a/b",
     );
     expect(told?.leftOut).toEqual([
       { what: "--detach", why: "Pulumi starts the container, and Docker keeps it running." },
@@ -379,7 +379,7 @@ describe("options of docker run", () => {
         why: "a server gets only the model cache, a volume for compiled kernels, and the folders that its arguments name. If it has to read this one, write `mounts: [{from: /x, to: /y}]` below the server.",
       },
       { what: "--label a=b", why: "the labels here name the stack's machine and server." },
-      { what: "--stop-timeout 9", why: "it is `stopGraceSeconds`." },
+      { what: "--stop-timeout 900", why: "`stopGraceSeconds` is from 1 to 600." },
       { what: "--cap-add SYS_NICE", why: "a server has no setting for it." },
       { what: "-p 8000", why: "no port of the machine can be read from it." },
       { what: "--ipc private", why: "it is `host` here." },

@@ -282,6 +282,42 @@ describe("what stands around a server", () => {
   });
 });
 
+describe("the time that a server gets to end", () => {
+  it.each([
+    [`docker run --stop-timeout 90 ${IMAGE} ${MODEL}`, 90],
+    [compose(`command: ${MODEL}\nstop_grace_period: 1m30s`), 90],
+    [quadlet(`Exec=${MODEL}\nStopTimeout=90`), 90],
+    [unit(`ExecStart=vllm serve ${MODEL}\nTimeoutStopSec=1min 30s`), 90],
+    [unit(`ExecStart=docker run --stop-timeout=20 ${IMAGE} ${MODEL}\nTimeoutStopSec=90`), 20],
+    [pod(`args: [${MODEL}]`).replace("spec:", "spec:\n  terminationGracePeriodSeconds: 90"), 90],
+    [inspected({ Cmd: [MODEL], StopTimeout: 90 }), 90],
+  ])("is taken: %#", (text, seconds) => {
+    const { container, values = [], leftOut } = readPublished({ text });
+    const ofUnit = values.find(({ path }) => path.join(".") === "stopGraceSeconds")?.value;
+    expect(ofUnit ?? container?.stopGraceSeconds).toBe(seconds);
+    expect([...leftOut, ...(container?.leftOut ?? [])]).toEqual([]);
+  });
+
+  it.each([
+    [`docker run --stop-timeout -1 ${IMAGE} ${MODEL}`, "--stop-timeout -1"],
+    [compose(`command: ${MODEL}\nstop_grace_period: 1h`), "--stop-timeout 1h"],
+    [unit(`ExecStart=vllm serve ${MODEL}\nTimeoutStopSec=infinity`), "TimeoutStopSec="],
+  ])("is named where no stack file may have it: %#", (text, what) => {
+    const { container, leftOut } = readPublished({ text });
+    const left = [...leftOut, ...(container?.leftOut ?? [])];
+    expect(left).toEqual([
+      expect.objectContaining({ what, why: "`stopGraceSeconds` is from 1 to 600." }),
+    ]);
+  });
+});
+
+it("takes a switch of `docker run` that is off for none", () => {
+  const { leftOut } = read(
+    `docker run --privileged=false --rm=false --sig-proxy=false ${IMAGE} ${MODEL}`,
+  );
+  expect(leftOut).toEqual(["--sig-proxy false"]);
+});
+
 describe("the GPU by the container device interface", () => {
   it.each([
     `podman run --device nvidia.com/gpu=all ${IMAGE} ${MODEL}`,
