@@ -136,7 +136,7 @@ function readIn(published: Published, all: boolean) {
     ...defined({ kind: kind === shellScript || kind === sparkRecipe ? undefined : kind.kind }),
     servers: [first, ...others],
     services: read.services ?? [],
-    leftOut: [...leftOut, ...(read.leftOut ?? [])],
+    leftOut: [...leftOut, ...(read.leftOut ?? []), ...source.leftOut],
     told: read.told ?? [],
   };
   return { kind, read, found };

@@ -1,5 +1,6 @@
 import { WrongUse } from "../../../commandLine/exit";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../../components/fields";
+import { defined } from "../../../faults/defined";
 import type { HostFacts } from "../../sees/computer/facts";
 import { pageFromProject } from "../../stack/stackFile";
 import { type CommandServer, commandServer, glanceAt } from "../command/fromCommand";
@@ -67,7 +68,8 @@ function several(read: PublishedServers, around: Around): CommandServer {
     if (!(found instanceof WrongUse)) made.push(found);
     else {
       refused.push(found);
-      failed.push({ what: each.name, why: reasonOf(found, each.name) });
+      const { line } = each.start;
+      failed.push({ what: each.name, why: reasonOf(found, each.name), ...defined({ line }) });
     }
   }
   const [first, ...others] = made;

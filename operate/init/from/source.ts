@@ -6,7 +6,8 @@ import { parseYamlDocuments, type SourceDocument } from "../../../faults/yamlDoc
 import { thousands } from "../../../units/thousands";
 import { type LineOf, linesOf } from "../command/lines";
 import type { WrittenFile } from "../command/scriptState";
-import { asWritten, COMMAND, expansions, refuseCommand } from "../command/words";
+import { asWritten, COMMAND, expansions, type LeftOut, refuseCommand } from "../command/words";
+import { pageRead } from "./page";
 
 /** A text that somebody published. */
 export interface Published {
@@ -18,6 +19,8 @@ export interface Published {
 /** A published text as the kinds of files look at it. */
 export interface Source {
   readonly text: string;
+  /** Blocks of its page that aren't read. */
+  readonly leftOut: readonly LeftOut[];
   /** How a person is told of one of its lines: `start.sh:12`. */
   place(line: number): string;
   /** Keys of its first level, where it is a map of YAML or JSON. */
@@ -41,7 +44,8 @@ export const hasModelMap = ({ keys, documents }: Source): boolean =>
 
 /** Makes a source of a published text, without a page's fences around it. */
 export function publishedSource({ text: whole, file }: Published): Source {
-  const text = withoutFences(whole.replace(/^\ufeff/, "").replaceAll("\r\n", "\n"));
+  const bare = withoutFences(whole.replace(/^\ufeff/, "").replaceAll("\r\n", "\n"));
+  const { text, leftOut } = pageRead(bare) ?? { text: bare, leftOut: [] };
   refuseOverlong(text);
   let parsed: readonly SourceDocument[] | undefined;
   let read: readonly JsonObject[] | undefined;
@@ -51,6 +55,7 @@ export function publishedSource({ text: whole, file }: Published): Source {
   };
   return {
     text,
+    leftOut,
     place: (line) => (file === undefined ? `line ${line}` : `${file}:${line}`),
     keys: keysOf(text),
     documents() {

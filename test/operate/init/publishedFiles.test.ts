@@ -282,6 +282,30 @@ describe("what stands around a server", () => {
   });
 });
 
+describe("a page with prose around its blocks of code", () => {
+  const block = (language: string, body: string) => `\`\`\`${language}\n${body}\n\`\`\`\n`;
+  const compose = `services:\n  llm:\n    image: ${IMAGE}\n    command: ${MODEL} --seed 3`;
+
+  it("is its commands, and another block that speaks of vLLM is named", () => {
+    const text = `# How to\n\n${block("bash", "export M=openai/gpt-oss-20b")}\nOptions: \`--seed 1\` helps, it's (so far) good.\n\n${block("", "vllm serve $M --seed 2")}\n${block("yaml", compose)}`;
+    const { words, leftOut, line } = readPublished({ text });
+    expect([words, line]).toEqual([[MODEL, "--seed", "2"], 10]);
+    expect(leftOut).toEqual([
+      expect.objectContaining({ what: "the page's block of yaml", line: 13 }),
+    ]);
+  });
+
+  it("is its file where no command starts a server", () => {
+    const text = `# How to\n\n${block("yaml", compose)}\nThen ask it.\n\n${block("bash", "curl localhost:8000")}`;
+    expect(read(text)).toMatchObject({ argv: `${MODEL} --seed 3`, image: IMAGE, leftOut: [] });
+  });
+
+  it("is no page where a command stands outside of them", () => {
+    const text = `cat > README.md <<'END'\n${block("bash", "vllm serve a/b")}END\nvllm serve ${MODEL}\n`;
+    expect(read(text).argv).toBe(MODEL);
+  });
+});
+
 describe("the time that a server gets to end", () => {
   it.each([
     [`docker run --stop-timeout 90 ${IMAGE} ${MODEL}`, 90],
