@@ -1,7 +1,7 @@
 import { defined } from "../../faults/defined";
-import { type JsonObject, textOr } from "../../faults/json";
+import { type JsonObject, objectOr, textOr } from "../../faults/json";
 import { ggufText } from "../model-name/gguf";
-import { NO_PICTURES, NO_SPEECH } from "../model-name/modelName";
+import { MLX_WEIGHTS, NO_PICTURES, NO_SPEECH } from "../model-name/modelName";
 
 /** What tells what a repository of the hub holds. */
 export interface Repository {
@@ -51,9 +51,20 @@ export function unserved({
     return `${id} is a model for speech. ${NO_SPEECH}`;
   if (config === undefined)
     return `${id} has no config.json, so vLLM can't tell what it is: choose a repository of the same model in transformers format.`;
+  if (isOfMlx(config)) return `${id} ${MLX_WEIGHTS}`;
   if (config.is_encoder_decoder === true)
     return `${id} has an encoder and a decoder, which vLLM no longer serves for text: choose a decoder-only model.`;
   return undefined;
+}
+
+/** MLX writes how its weights are quantized without any method's name. */
+function isOfMlx({ quantization, quantization_config: written }: JsonObject): boolean {
+  const { group_size: groups, bits } = objectOr(quantization);
+  return (
+    typeof groups === "number" &&
+    typeof bits === "number" &&
+    textOr(objectOr(written).quant_method) === ""
+  );
 }
 
 function adapterText({

@@ -44,14 +44,22 @@ export function namedPooling(id: string): "embedding" | "rerank" | undefined {
   return kind === "embedding" || kind === "rerank" ? kind : undefined;
 }
 
-/** Says of a model that speaks, listens or draws by its name why it isn't served here. */
+/** Says of a model that speaks, listens, draws or is made for another program by its name why it isn't served here. */
 export function unservedByName(id: string): string | undefined {
-  const { kind } = readModelName(id);
+  const { kind, bits = SIXTEEN } = readModelName(id);
+  if (MLX.test(id) && bits < SIXTEEN) return `By its name, ${id} ${MLX_WEIGHTS}`;
   if (kind === "pictures") return `By its name, ${id} ${SAID_OF[kind]}. ${NO_PICTURES}`;
   return kind === "transcription" || kind === "speech"
     ? `By its name, ${id} ${SAID_OF[kind]}. ${NO_SPEECH}`
     : undefined;
 }
+
+const MLX = /(?<![a-z\d])mlx(?![a-z\d])/i;
+const SIXTEEN = 16;
+
+/** Said behind the id of a model whose weights only MLX reads. */
+export const MLX_WEIGHTS =
+  "has weights that are quantized for MLX, which vLLM doesn't read: choose the repository that it was made from, or another quantization of that.";
 
 /** What to do with a model that draws. */
 export const NO_PICTURES =

@@ -14,6 +14,6 @@ export const isInRegistry = (image: string): boolean => image.includes("/") && !
 export const pinsImage = (image: ServerImage, key?: string): string =>
   `\`${pinOfImage(image, key)}\``;
 
-/** The same, as it is typed. */
-export const pinOfImage = ({ image }: ServerImage, key?: string): string =>
-  `serving pin ${image.split("@")[0]}${key === undefined ? "" : ` --entry inferenceServers.${key}`} --write`;
+/** The same, as it is typed. A digest that nobody chose here is pinned itself, and no tag's newest. */
+export const pinOfImage = ({ image, versions }: ServerImage, key?: string): string =>
+  `serving pin ${versions === undefined ? image : image.split("@")[0]}${key === undefined ? "" : ` --entry inferenceServers.${key}`} --write`;

@@ -47,6 +47,8 @@ export interface Fit {
   readonly byShare?: string;
   /** Why it doesn't fit, if that is the verdict. */
   readonly reasons: readonly string[];
+  /** Only rules that aren't about memory refuse it. */
+  readonly isRefused?: true;
   /** It needs more machines than are linked to the seat's. */
   readonly lacksMachines: boolean;
   /** Image that it needs in place of the server's; the tag is `TAG` where nobody names one. */
@@ -160,7 +162,8 @@ function judgedFit(best: Tried, none: Fit, seat: Seat, largest: number): Fit {
   // An image that nobody has read yet is judged once it was.
   const isUnread = seat.image !== undefined && seat.image.reading === undefined;
   const found = refusals(best.whole).filter(({ name }) => !(isUnread && isPinRule(name)));
-  const refused = becauseOfModel(found, best, seat).map(({ message }) => message);
+  const ofModel = becauseOfModel(found, best, seat);
+  const refused = ofModel.map(({ message }) => message);
   const start = kv === null ? undefined : startVerdictOf(kv);
   const cache = kv === null ? {} : cacheInBytes({ ...best, kv }, totalOf(seat));
   if (refused.length === 0 && start !== "cannot start")
@@ -174,10 +177,14 @@ function judgedFit(best: Tried, none: Fit, seat: Seat, largest: number): Fit {
       }),
     };
   const { least } = best;
+  const hasRoom = start !== "cannot start" && !ofModel.some(({ name }) => OF_MEMORY.has(name));
   return least <= largest
-    ? { ...none, values, kv, reasons: refused }
+    ? { ...none, values, kv, reasons: refused, ...defined({ isRefused: hasRoom || undefined }) }
     : { ...none, values, kv, ...tooLittle(least, largest, totalOf(seat)) };
 }
+
+/** Rules that say of a server that memory is lacking. */
+const OF_MEMORY = new Set(["memory-sum", "aggregate-utilization", "server-starts"]);
 
 /**
  * The size of a cache in bytes, where it is known what its like held beside it: what its share then

@@ -234,9 +234,10 @@ function imageEdits({ image, machine, server }: Seat, at: readonly string[]): Ed
 }
 
 function refusal(found: Fit, seat: Seat): string {
-  const { recipe, reasons, beside, missingGiB, lacks, lacksMachines } = found;
+  const { recipe, reasons, beside, missingGiB, lacks, lacksMachines, isRefused } = found;
   const isNever = whyNoServer(seat.settings.machines[seat.machine]?.device) !== undefined;
   if (lacksMachines || isNever) return `${recipe.id}: ${reasons.join(" ")}`;
+  if (isRefused) return `${recipe.id} is refused in this stack file. ${reasons.join(" ")}`;
   const { instanceA, totalGiB } = seat.settings.machines[seat.machine] ?? {
     instanceA: "none",
     totalGiB: 0,

@@ -142,9 +142,27 @@ function adaptersOf(args: ServerArguments, places: Places) {
       what: "--enable-lora",
       why: "the command names no adapter: declare one in `adapters`.",
     });
-  const slots = kept.length === 0 ? { values: [], leftOut: [] } : slotValues(args, kept);
+  const slots =
+    kept.length === 0 ? { values: [], leftOut: slotOptions(args) } : slotValues(args, kept);
   return { ...slots, leftOut: [...leftOut, ...slots.leftOut], mend, used };
 }
+
+/** The options of slots that no adapter here takes. */
+const slotOptions = ({ options }: ServerArguments): LeftOut[] =>
+  SLOTS.flatMap(([name, setting]) => {
+    const given = (options.get(name) ?? []).filter(isText);
+    const what = asWritten([`--${name}`, ...given].join(" "));
+    return options.has(name) ? [{ what, why: ofSlots(setting), words: [`--${name}`] }] : [];
+  });
+
+const ofSlots = (setting: string) => `with an adapter in \`adapters\`, \`${setting}\` says it.`;
+
+const SLOTS = [
+  ["max-lora-rank", "maxLoraRank"],
+  ["max-loras", "maxLoras"],
+  ["max-cpu-loras", "maxCpuLoras"],
+  ["lora-target-modules", "loraTargetModules"],
+] as const;
 
 const NOT_KNOWN = "its folder on the machine is not known.";
 

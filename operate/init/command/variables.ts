@@ -98,11 +98,9 @@ const value = (path: readonly string[], of: ServerValue["value"]): ServerValue =
 
 /** The setting that a variable has. */
 function settingOf(name: string, given: string): ServerValue[] | undefined {
-  if (name === "MAX_JOBS" || name === "NINJA_JOBS") {
-    const jobs = inferenceServer.shape.compileJobs.safeParse(Number(given));
-    return jobs.success ? [value(["compileJobs"], jobs.data)] : undefined;
-  }
-  return name === "VLLM_USE_FLASHINFER_MOE_FP4" ? [] : undefined;
+  if (name !== "MAX_JOBS" && name !== "NINJA_JOBS") return undefined;
+  const jobs = inferenceServer.shape.compileJobs.safeParse(Number(given));
+  return jobs.success ? [value(["compileJobs"], jobs.data)] : undefined;
 }
 
 /** Where a value is that isn't known here. */
@@ -121,6 +119,8 @@ function unknownText(name: string, given: string, { origins }: VariablePlaces): 
 function whyNot(name: string, given: string, places: VariablePlaces): string | undefined {
   if (name === "VLLM_API_KEY")
     return "it guards only part of vLLM's routes; the bridge has a key for other computers.";
+  if (name === "VLLM_USE_FLASHINFER_MOE_FP4")
+    return "vLLM 0.24 dropped it: `moeBackend` names the kernels of a mixture of experts.";
   if (isSecretName(name) || holdsSecret(`${name}=${given}`))
     return "a secret has no place in a stack file.";
   const other = ofOtherMachine(name, given);

@@ -27,6 +27,10 @@ it.each([
     "me/vllm-spark:1.4.0 is kept as the command has it, and a tag can move: `serving pin me/vllm-spark:1.4.0 --write` pins it, and reads the versions inside.",
   ],
   [
+    `me/vllm-spark@sha256:${"a".repeat(64)}`,
+    `me/vllm-spark is kept as the command has it, and its digest is not in this program's list: \`serving pin me/vllm-spark@sha256:${"a".repeat(64)} --write\` pins it, and reads the versions inside.`,
+  ],
+  [
     "localhost/vllm-spark:latest",
     "localhost/vllm-spark:latest is kept as the command has it. `localhost/` is what Podman calls an image that was built on the machine, and no registry can be asked for it: push it to a registry, and pin it from there by `serving pin REGISTRY/NAME:TAG --entry inferenceServers.b --write`.",
   ],

@@ -230,9 +230,17 @@ describe("a model whose name alone is known", () => {
     expect(dgx.inferenceServers.b.model.id).toBe("nvidia/Qwen3.6-35B-A3B-NVFP4");
   });
 
+  it("is refused by a rule without any word of memory", async () => {
+    const { code, err } = await alone("LiquidAI/LFM2-24B-A2B");
+    expect(code).toBe(1);
+    expect(err).toContain("LiquidAI/LFM2-24B-A2B is refused in this stack file. claude-code");
+    expect(err).not.toMatch(/does not fit|smaller model/);
+  });
+
   it.each([
     ["openai/whisper-large-v3", "turns speech into text, so it is no chat model."],
     ["org/M-8B-GGUF:Q4_K_M", "consists of GGUF files. vLLM loads one of them"],
+    ["mlx-community/M-8B-4bit", "has weights that are quantized for MLX"],
   ])("that says what no server serves is refused: %s", async (id, words) => {
     const { code, err } = await alone(id);
     expect([code, err.includes(words), err.includes("hub can't be reached")]).toEqual([
@@ -261,6 +269,11 @@ describe("what can't be served is said in one sentence, with the way", () => {
       "a class that none has",
       of(JSON.stringify({ ...JSON.parse(config), architectures: ["NoneForCausalLM"] }), 16.1),
       "which vLLM 0.30.0 lacks; no version up to 0.33.0 is known to have it.",
+    ],
+    [
+      "MLX",
+      of(JSON.stringify({ ...JSON.parse(config), quantization: { group_size: 64, bits: 4 } }), 4.5),
+      "org/model has weights that are quantized for MLX, which vLLM doesn't read",
     ],
     ["no chat template", { files: { "config.json": config } }, "has no chat template"],
   ];
