@@ -79,7 +79,7 @@ export class Blocks {
     // `NAME()` is a function's name.
     const isName = by === "(" && command.length === 1;
     if (isName) this.names = true;
-    const isInline = command[0] === "case" && by === ")";
+    const isInline = command[start] === "case" && by === ")";
     const last = this.open.at(-1);
     if ((isPattern || isInline) && last?.begins === "case") last.branch++;
     return { lost, words: isPattern || isName || isInline ? [] : command.slice(start) };

@@ -3,6 +3,7 @@ import { otherPlatformOf, PLANNED_ON } from "../../../components/supply";
 import { defined, ownValue } from "../../../faults/defined";
 import { mayBeQuoted } from "../../../faults/quoting";
 import { holdsSecret } from "../../../faults/secrets";
+import { isIn } from "../../../machines/home";
 import { fitsServer } from "../../models/leastServer";
 import { assigned, isAssignment } from "./assignments";
 import { libraryOfOther } from "./otherMachine";
@@ -122,6 +123,8 @@ const behind = ([image, ...rest]: readonly string[]) =>
 export interface Volume {
   /** Its folder on the machine, where that is known: absolute, or below `~/`. */
   readonly source?: string;
+  /** It is of a folder of the machine, of which only the command's own shell knows the path. */
+  readonly isOfShell?: boolean;
   readonly target: string;
   /** The option, as it was written. */
   readonly what: string;
@@ -197,6 +200,8 @@ const WHY: Readonly<Record<string, string>> = {
 /** Where vLLM's image looks for models. */
 export const CACHE_INSIDE = "/root/.cache/huggingface";
 const MODEL_CACHE = /^\/root\/\.cache\/huggingface(?:\/hub)?\/?$/;
+/** The folder of all caches, with that of the models. */
+const ALL_CACHES = /^\/root\/\.cache\/?$/;
 /** Caches of compiled kernels, which lie in a volume here. */
 const OTHER_CACHE = /^\/root\/(?:\.cache\/(?:vllm|flashinfer|tilelang)|\.triton)(?:\/|$)/;
 /** The operator's own cache, however it is written. */
@@ -269,37 +274,53 @@ function mountFacts(option: DockerOption, cacheInside: string | undefined): Beco
   const { source, target } = mountOf(name, value);
   if (MODEL_CACHE.test(target) || plainFolder(target) === plainFolder(cacheInside ?? ""))
     return cacheFacts(source, target, asWritten(`-v ${value}`));
+  if (ALL_CACHES.test(target)) {
+    const what = asWritten(`-v ${value}`);
+    return cacheFacts(`${plainFolder(source)}/huggingface`, CACHE_INSIDE, what);
+  }
   if (OTHER_CACHE.test(target)) return { setHere: "volumes of compiled kernels" };
   const what = written(option);
   const other = libraryOfOther(source, target);
   if (other !== undefined) return { leftOut: [leftOut(option, other)] };
   const [from, to] = [sourceOf(source), plainFolder(target)];
+  const isOfShell = from === undefined && !VOLUME_NAME.test(source);
   return {
-    volumes: [{ ...defined({ source: from }), target: to, what }],
+    ...defined({ modelCache: cacheBelow(from, to, cacheInside) }),
+    volumes: [
+      { ...defined({ source: from, isOfShell: isOfShell || undefined }), target: to, what },
+    ],
     leftOut: [leftOut(option, `${NO_VOLUME}${mountText(source, from, to)}`)],
   };
+}
+
+/** The folder of the machine in which the models lie, where a volume holds more than them. */
+function cacheBelow(from: string | undefined, to: string, inside = ""): string | undefined {
+  return from === undefined || inside === to || !isIn(inside, to)
+    ? undefined
+    : folderOf(`${from}${inside.slice(to.length)}`);
 }
 
 /** What becomes of the volume that the container looks for models in. */
 function cacheFacts(source: string, target: string, what: string): Becomes {
   const modelCache = folderOf(source);
   if (modelCache !== undefined || USUAL_CACHE.test(asWritten(source))) return { modelCache };
-  const isName = VOLUME_NAME.test(source);
-  const why = isName ? cacheVolumeText(source, target) : NO_FOLDER;
-  return { leftOut: [{ what, why, words: [`${source}:${target}`, source] }] };
+  const [volume = "", ...below] = source.split("/");
+  const isName = VOLUME_NAME.test(volume);
+  const why = isName ? cacheVolumeText(volume, target, below.join("/")) : NO_FOLDER;
+  return { leftOut: [{ what, why, words: [what.slice("-v ".length), source] }] };
 }
 
 const NO_FOLDER = "its folder on the machine is not known: set `modelCache`.";
 const VOLUME_NAME = /^[a-zA-Z0-9][\w.-]*$/;
 
 /** How the models of a named volume come into the machine's cache. */
-function cacheVolumeText(source: string, target: string): string {
+function cacheVolumeText(source: string, target: string, below: string): string {
   // Podman calls the volume of a Quadlet so.
   const [program, name] = source.endsWith(".volume")
     ? ["podman", `systemd-${source.slice(0, -".volume".length)}`]
     : ["docker", source];
   const cache = /\/hub\/?$/.test(target) ? "~/.cache/huggingface/hub" : "~/.cache/huggingface";
-  return `the volume isn't taken: servers here have the machine's own cache (\`modelCache\`), and download again what isn't there. \`${program} run --rm -v ${name}:/from:ro -v ${cache}:/to docker.io/library/ubuntu cp -au /from/. /to\` copies its models there; \`${program} volume ls\` shows the volume's whole name.`;
+  return `the volume isn't taken: servers here have the machine's own cache (\`modelCache\`), and download again what isn't there. \`${program} run --rm -v ${name}:/from:ro -v ${cache}:/to docker.io/library/ubuntu cp -au /from/${below === "" ? "" : `${below}/`}. /to\` copies its models there; \`${program} volume ls\` shows the volume's whole name.`;
 }
 
 const NO_VOLUME =

@@ -24,6 +24,7 @@ import {
 import { startedInside, type Waiting, WaitingContainers } from "./waiting";
 import {
   asWritten,
+  expansions,
   type LeftOut,
   refuseCommand,
   type ScriptCommand,
@@ -48,7 +49,10 @@ export function launchesIn(text: string, prepared: Prepared = (words) => words):
   const read = scriptIn(script);
   const launches = startsOf(read, prepared);
   const open = launches.flatMap((launch) => modelVariable(launch) ?? [])[0];
-  const alternatives = read.alternatives.get(open ?? "") ?? [];
+  const all = read.alternatives.get(open ?? "") ?? [];
+  // What an option or a question gives is no model that could be chosen.
+  const known = all.filter(({ value }) => expansions(value).length === 0);
+  const alternatives = known.length > 0 ? known : all;
   if (alternatives.length === 0) return { launches, documents: read.documents };
   const each = alternatives.map(({ value, decided }) =>
     startsOf(scriptIn(script, { decided }), prepared).map(asChosen(open ?? "", value)),

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { inferenceServer, modelInside } from "../../../components/settings";
+import { defined } from "../../../faults/defined";
 import { isRecord, putAt } from "../../../faults/json";
 import { isIn } from "../../../machines/home";
 import { namedAdapters } from "../../../vllm/argv/adapters";
@@ -227,6 +228,8 @@ interface MovedWord {
   readonly mount?: readonly [Volume, Adapter];
   /** Why nothing is there in the server's container. */
   readonly lost?: string;
+  /** What to do about it, where that isn't the usual. */
+  readonly remedy?: string;
 }
 
 /** A word of a value as the server's container has it; `before` stands in front of it. */
@@ -244,9 +247,12 @@ function movedWord(
   const mount = { from: volume.source ?? "", to: volume.target };
   // A single file is no folder that could be mounted.
   const isFile = word === volume.target && /\.\w+$/.test(word);
-  return !isFile && fitsServer({ mounts: [mount] })
-    ? { word, mount: [volume, mount] }
-    : { word, lost: "only in a volume of the command's own container" };
+  if (!isFile && fitsServer({ mounts: [mount] })) return { word, mount: [volume, mount] };
+  const remedy =
+    volume.isOfShell && !isFile
+      ? `write \`mounts: [{from: FOLDER, to: ${volume.target}}]\` below the server, with the folder's path on the machine`
+      : undefined;
+  return { word, lost: "only in a volume of the command's own container", ...defined({ remedy }) };
 }
 
 /** Values with paths as the server's container has them, and the mounts that they need. */
@@ -254,9 +260,10 @@ function movedValues(values: readonly ServerValue[], places: Moved) {
   const mounts = new Map<Volume, Adapter>();
   const mend: string[] = [];
   const moved = (written: string, key: string, before?: unknown): string => {
-    const { word, mount, lost } = movedWord(written, before, places);
+    const { word, mount, lost, remedy } = movedWord(written, before, places);
     if (mount !== undefined) mounts.set(...mount);
-    if (lost !== undefined) mend.push(lostText(key, word, lost));
+    if (lost !== undefined)
+      mend.push(`\`${key}\` names ${word}, which is ${lost}: ${remedy ?? NO_FILE}.`);
     return word;
   };
   const deep = (value: unknown, key: string, before?: unknown): ServerValue["value"] => {
@@ -279,8 +286,7 @@ function movedValues(values: readonly ServerValue[], places: Moved) {
 /** A path of the machine that a command without a container runs on, also as `NAME=PATH`. */
 const OF_MACHINE = /^(?:[\w-]+=)?(?:\.{1,2}|~)?\/./;
 
-const lostText = (key: string, word: string, where: string) =>
-  `\`${key}\` names ${word}, which is ${where}: remove that argument, or use an image that has the file.`;
+const NO_FILE = "remove that argument, or use an image that has the file";
 
 /** Whether a model's path is still that of the command, and not one that servers here have, too. */
 const isElsewhere = (model: string, id: string): boolean =>

@@ -177,6 +177,17 @@ describe("a menu of models", () => {
     );
   });
 
+  it("is none where only an option of the script gives another model", async () => {
+    const options = 'while getopts "m:" o; do case $o in m) M=$OPTARG;; esac; done';
+    const { servers, told } = await written(`M=${MODEL} L=8192\n${options}\n${serve}`);
+    expect(Object.values(servers)).toEqual([
+      expect.objectContaining({ model: expect.objectContaining({ id: MODEL }), maxModelLen: 8192 }),
+    ]);
+    expect(told?.chosen).toContain(
+      `A condition of the script decides \`$M\`: it is ${MODEL} here.`,
+    );
+  });
+
   it("by a loop becomes a server of each word", async () => {
     const { servers } = await written(
       `for M in ${MODEL} ${LARGE}; do\n  vllm serve $M --gpu-memory-utilization 0.3\ndone\n`,

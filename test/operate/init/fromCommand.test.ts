@@ -408,6 +408,19 @@ describe("a label of a command", () => {
   });
 });
 
+it("says how a file comes into the server whose folder only the command's shell knows", async () => {
+  const command = (from: string) =>
+    `docker run -v ${from}:/templates vllm/vllm-openai:v0.30.0 a/b --chat-template /templates/tool.jinja`;
+  const names =
+    "`chatTemplate` names /templates/tool.jinja, which is only in a volume of the command's own container";
+  expect((await written(command("./templates"))).mend).toContain(
+    `${names}: write \`mounts: [{from: FOLDER, to: /templates}]\` below the server, with the folder's path on the machine.`,
+  );
+  expect((await written(command("templates"))).mend).toContain(
+    `${names}: remove that argument, or use an image that has the file.`,
+  );
+});
+
 describe("a volume that isn't carried over", () => {
   const why = (value: string) =>
     containerFacts([{ name: "volume", value }]).leftOut[0]?.why.split("arguments name.")[1];
@@ -436,6 +449,33 @@ describe("a volume that isn't carried over", () => {
     expect(why("loras:/loras")).toBe(
       " With `mounts` a server reads a further folder of the machine, by its path.",
     );
+  });
+});
+
+describe("a volume with more than models", () => {
+  const facts = (value: string, ...env: readonly string[]) =>
+    containerFacts([
+      { name: "volume", value },
+      ...env.map((each) => ({ name: "env", value: each })),
+    ]);
+
+  it.each([
+    ["/mnt/nvme/cache:/root/.cache", [], "/mnt/nvme/cache/huggingface", []],
+    ["~/.cache:/root/.cache", [], undefined, []],
+    ["/mnt/ai:/ai", ["HF_HOME=/ai/hf"], "/mnt/ai/hf", ["--volume /mnt/ai:/ai"]],
+    ["/mnt/ai:/ai", ["HF_HOME=/aix/hf"], undefined, ["--volume /mnt/ai:/ai"]],
+  ])("%s: has the model cache in it", (value, env, modelCache, left) => {
+    const found = facts(value, ...env);
+    expect([found.modelCache, found.leftOut.map(({ what }) => what)]).toEqual([modelCache, left]);
+  });
+
+  it("of Docker's own is copied from where the models lie in it", () => {
+    expect(facts("caches:/root/.cache").leftOut).toEqual([
+      expect.objectContaining({
+        what: "-v caches:/root/.cache",
+        why: expect.stringContaining("cp -au /from/huggingface/. /to`"),
+      }),
+    ]);
   });
 });
 
