@@ -31,6 +31,8 @@ export interface Follows {
   value(name: string, given: () => string | undefined): string | undefined;
   /** The words of an array; `undefined` where they aren't known. */
   array(name: string): readonly Word[] | undefined;
+  /** One value of an array, by its key or number; `undefined` where it isn't known. */
+  element(name: string, key: string): string | undefined;
   /** Sets an array, or adds to it. */
   setArray(name: string, words: readonly Word[], adds: boolean): void;
   /**
@@ -439,8 +441,16 @@ class ScriptReader {
     const plain = operator === "" || /^:?[-=?]/.test(operator);
     const given = () =>
       written === undefined || !this.isShallow ? undefined : this.textOf(written);
-    const value = plain ? this.scope.follows?.value(name, given) : undefined;
+    const value = plain
+      ? this.scope.follows?.value(name, given)
+      : this.elementOf(name, KEYED.exec(operator)?.[1]);
     return value ?? this.unknown(operator === "" ? `$${name}` : `\${${name}${operator}}`);
+  }
+
+  /** The value of an array by a key, which may be a variable itself: `${NAME[$KEY]}`. */
+  private elementOf(name: string, written: string | undefined): string | undefined {
+    const key = written === undefined || !this.isShallow ? undefined : this.textOf(written);
+    return key === undefined ? undefined : this.scope.follows?.element(name, key);
   }
 
   /** A default, expanded as between double quotes. */
@@ -489,6 +499,9 @@ class ScriptReader {
 }
 
 const BRACED = /^\{([A-Za-z_]\w*|\d+|[@*])([^}]*)\}/;
+
+/** The key of one value of an array. */
+const KEYED = /^\[([^@*][^\]]*)\]$/;
 
 /** All words of an array, also in the form for one that may be empty. */
 const ARRAY = /^\[([@*])\](?::?\+.*)?$/s;

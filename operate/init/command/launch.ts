@@ -1,6 +1,7 @@
 import { WrongUse } from "../../../commandLine/exit";
 import { engineNamed } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
+import { listOf } from "../../../faults/quoting";
 import { isPython, serverInvocations } from "../../../vllm/argv/serverInvocations";
 import { baseName, isText } from "../../../vllm/argv/unknown";
 import {
@@ -12,7 +13,7 @@ import {
 } from "./containerStart";
 import { containerVerb, type Fronted, withoutFront } from "./front";
 import { rendered } from "./recipe";
-import type { WrittenFile } from "./scriptState";
+import type { Picked, WrittenFile } from "./scriptState";
 import {
   type Launch,
   preparation,
@@ -47,7 +48,7 @@ type Prepared = (words: readonly string[], documents: readonly WrittenFile[]) =>
 export function launchesIn(text: string, prepared: Prepared = (words) => words): Launches {
   const script = PLACEHOLDER.test(text) ? rendered(text) : text;
   const read = scriptIn(script);
-  const launches = startsOf(read, prepared);
+  const launches = startsOf(read, prepared).map(pickedIn(read.picked));
   const open = launches.flatMap((launch) => modelVariable(launch) ?? [])[0];
   const all = read.alternatives.get(open ?? "") ?? [];
   // What an option or a question gives is no model that could be chosen.
@@ -60,13 +61,28 @@ export function launchesIn(text: string, prepared: Prepared = (words) => words):
   return { launches: unlike(each), documents: read.documents };
 }
 
-/** The variable that a start's model is, where its value isn't known. */
-function modelVariable({ words: [first = "", ...rest] }: Launch): string | undefined {
+/** The model of a start, as its words have it. */
+function modelWord({ words: [first = "", ...rest] }: Launch): string {
   const at = [first, ...rest].findIndex((word) => /^--model(?:=|$)/.test(word));
   const option = [first, ...rest][at] ?? "";
-  const model = at < 0 ? first : option.includes("=") ? option : (rest[at] ?? "");
-  return shellVariable(model, /^\$\{?([A-Za-z_]\w*)/);
+  if (at < 0) return first;
+  return option.includes("=") ? option.slice("--model=".length) : (rest[at] ?? "");
 }
+
+/** The variable that a start's model is, where its value isn't known. */
+const modelVariable = (launch: Launch): string | undefined =>
+  shellVariable(modelWord(launch), /^\$\{?([A-Za-z_]\w*)/);
+
+/** A start with what else its script could take for its model. */
+const pickedIn =
+  (picked: readonly Picked[]) =>
+  (launch: Launch): Launch => {
+    const found = picked.find(({ value }) => value === modelWord(launch));
+    if (found === undefined) return launch;
+    const others = listOf(found.others.map((each) => `\`${asWritten(each)}\``));
+    const text = `The script's \`${found.name}\` is read at \`${asWritten(found.key)}\`. It has ${others} as well: to read one of these, write it as the script's default.`;
+    return { ...launch, told: [...(launch.told ?? []), text] };
+  };
 
 /** A start in one of the branches of its script, with what was chosen. */
 const asChosen = (name: string, value: string) => (launch: Launch) => ({

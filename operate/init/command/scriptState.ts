@@ -9,6 +9,14 @@ export interface Alternative {
   readonly decided: Decisions;
 }
 
+/** A value of an array by its key, and the array's other keys. */
+export interface Picked {
+  readonly name: string;
+  readonly key: string;
+  readonly value: string;
+  readonly others: readonly string[];
+}
+
 /** What a script is told before it is read: variables, and branches that it takes. */
 interface Told {
   readonly variables?: ReadonlyMap<string, string> | undefined;
@@ -43,6 +51,8 @@ const MOST = 1_000_000;
 const FLAG = /^--[a-z][\w-]*$/;
 /** Most options of what a condition adds that are named. */
 const MOST_FLAGS = 5;
+/** `[KEY]=value`, as an array's own words have it, and `NAME[KEY]=value`. */
+const SETS_KEY = /^([A-Za-z_]\w*)?\[([^\]]+)\]=([\s\S]*)$/;
 /** `NAME=value` and `NAME+=value`. */
 const SETS = /^([A-Za-z_]\w*)(\+?)=([\s\S]*)$/;
 
@@ -62,8 +72,12 @@ export class ScriptState implements Follows {
   private last: readonly Word[] = [];
   private readonly values = new Map<string, string>();
   private readonly arrays = new Map<string, Word[]>();
+  /** Values of arrays by their keys. */
+  private readonly elements = new Map<string, Map<string, string>>();
   private readonly undecided = new Set<string>();
   private readonly blocks = new Blocks();
+  /** Values that were read of arrays with other keys beside theirs. */
+  readonly picked: Picked[] = [];
   /** Values that a variable may have, by the branches that set them. */
   readonly alternatives = new Map<string, Alternative[]>();
   private added = 0;
@@ -78,6 +92,26 @@ export class ScriptState implements Follows {
   array(name: string): readonly Word[] | undefined {
     const words = this.undecided.has(name) ? undefined : this.arrays.get(name);
     return this.adds(words?.length ?? 0) ? words : undefined;
+  }
+
+  element(name: string, key: string): string | undefined {
+    if (this.undecided.has(name)) return undefined;
+    const number = /^\d+$/.test(key) ? this.arrays.get(name)?.[Number(key)] : undefined;
+    const keyed = this.elements.get(name);
+    const value = keyed?.get(key) ?? (isText(number) ? number : undefined);
+    const others = [...(keyed?.keys() ?? [])].filter((each) => each !== key);
+    if (value !== undefined && others.length > 0) this.picked.push({ name, key, value, others });
+    return this.adds(value?.length ?? 0) ? value : undefined;
+  }
+
+  /** Sets values of an array by their keys. */
+  private setElements(name: string, words: readonly Word[]): void {
+    const values = this.elements.get(name) ?? new Map<string, string>();
+    for (const word of words) {
+      const [, , key, value = ""] = (isText(word) && SETS_KEY.exec(word)) || [];
+      if (key !== undefined) values.set(key, value);
+    }
+    this.elements.set(name, values);
   }
 
   /**
@@ -116,8 +150,12 @@ export class ScriptState implements Follows {
       return;
     }
     for (const word of words) kept.push(word);
+    if (!adds) this.elements.delete(name);
     if (isOptional) this.lose(name);
-    else this.arrays.set(name, kept);
+    else {
+      this.arrays.set(name, kept);
+      this.setElements(name, words);
+    }
     this.blocks.setHere(name);
   }
 
@@ -213,6 +251,13 @@ export class ScriptState implements Follows {
   }
 
   private assign(word: string): void {
+    const [, array = "", key] = SETS_KEY.exec(word) ?? [];
+    if (key !== undefined) {
+      if (this.runs === "perhaps") this.lose(array);
+      else this.setElements(array, [word]);
+      this.blocks.setHere(array);
+      return;
+    }
     const [, name, adds, value = ""] = SETS.exec(word) ?? [];
     if (name === undefined) return;
     this.set(name, adds === "+" ? (this.values.get(name) ?? "") + value : value);
@@ -234,5 +279,7 @@ const readBy = (first: string, rest: readonly string[]): readonly string[] =>
 function assignmentsOf(first: string, rest: readonly string[]): readonly string[] {
   if (DECLARES.has(first)) return rest.filter((word) => !word.startsWith("-"));
   const words = [first, ...rest];
-  return words.every((word) => SETS.test(word)) ? words : [];
+  return words.every((word) => SETS.test(word) || (/^\w+\[/.test(word) && SETS_KEY.test(word)))
+    ? words
+    : [];
 }

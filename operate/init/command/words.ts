@@ -4,7 +4,7 @@ import { redactSecrets } from "../../../faults/secrets";
 import { simpleCommands } from "../../../vllm/argv/shellScript";
 import { isText, type Word } from "../../../vllm/argv/unknown";
 import type { Decisions } from "./blocks";
-import { type Alternative, ScriptState, type WrittenFile } from "./scriptState";
+import { type Alternative, type Picked, ScriptState, type WrittenFile } from "./scriptState";
 
 /** Around what only a shell knows: characters that nobody writes in a command. */
 export const OPEN = "\u{E000}";
@@ -30,6 +30,8 @@ export interface ScriptRead {
   readonly documents: readonly WrittenFile[];
   /** Values that a variable may have, by the branches that set them. */
   readonly alternatives: ReadonlyMap<string, readonly Alternative[]>;
+  /** Values that it takes of arrays with other keys beside theirs. */
+  readonly picked: readonly Picked[];
 }
 
 /** A simple command: a variable that isn't known stays as it is written, which `expansions` finds. */
@@ -88,6 +90,7 @@ export function scriptIn(text: string, shell: ShellGiven = {}): ScriptRead {
       ...lineAt(state.places.get(words)),
     })),
     alternatives: state.alternatives,
+    picked: state.picked,
     documents: state.documents.map(({ text: written, ...of }) => ({
       ...of,
       text: restored(written),

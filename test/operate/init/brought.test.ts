@@ -188,6 +188,19 @@ describe("a menu of models", () => {
     );
   });
 
+  it("by the keys of an array is read at the one that the script takes, and names the others", async () => {
+    const arrays = `declare -A IDS=( [small]="${MODEL}" ['large one']=${LARGE} )\ndeclare -A LENGTHS\nLENGTHS[small]="8192"\nMORE=(--seed 7)`;
+    const command = `K=\${1:-small}\nvllm serve "\${IDS[$K]}" --max-model-len \${LENGTHS[small]} \${MORE[0]} \${MORE[1]}`;
+    const { words, told } = readPublished({ text: `${arrays}\n${command}` });
+    expect(words).toEqual([MODEL, "--max-model-len", "8192", "--seed", "7"]);
+    expect(told).toEqual([
+      "The script's `IDS` is read at `small`. It has `large one` as well: to read one of these, write it as the script's default.",
+    ]);
+    await expect(written(`${arrays}\nvllm serve "\${IDS[$1]}"`)).rejects.toThrow(
+      /\$\{IDS\[\$1\]\}/,
+    );
+  });
+
   it("by a loop becomes a server of each word", async () => {
     const { servers } = await written(
       `for M in ${MODEL} ${LARGE}; do\n  vllm serve $M --gpu-memory-utilization 0.3\ndone\n`,
