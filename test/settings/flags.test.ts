@@ -54,7 +54,7 @@ describe("a flag that is in the table alone", () => {
     const args = read.readServerArguments(["org/model", "--invented", "seven"]);
     const found = read.argumentValues(args, {
       engine: read.newestEngineData(),
-      inContainer: false,
+      hasOwnNetwork: false,
     });
     expect(found.values).toContainEqual({
       path: ["madeUp"],

@@ -146,7 +146,8 @@ function readValues(
 ) {
   const { container } = launch;
   const inContainer = container !== undefined;
-  const ofArguments = argumentValues(args, { engine, inContainer });
+  const hasOwnNetwork = inContainer && !sharesNetwork(container);
+  const ofArguments = argumentValues(args, { engine, hasOwnNetwork });
   const ofModels = ownModels(args, launch, { model: named, values: ofArguments.values });
   const ofCache = cache?.volume === undefined ? [] : [cache.volume.what];
   const own = { ...ofModels, carried: [...ofModels.carried, ...ofCache] };

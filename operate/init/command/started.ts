@@ -107,6 +107,11 @@ function known(
   return refuseCommand(notKnown(open.length === 0 ? ["$(...)"] : open, unread));
 }
 
+/** What a script or one of its functions is called with. */
+const GIVEN = /^\$(?:\d|\{\d+\})$/;
+const CALLED =
+  "the script, or a function of it, is called with it. Give each call as a command, or ";
+
 export function notKnown(
   expansions: Iterable<string>,
   unread: readonly string[] = [],
@@ -119,7 +124,8 @@ export function notKnown(
   const files = unread.map(asWritten).join(", ");
   const brought =
     files === "" ? "" : `, or give this text as a file with ${files} beside it, which may set it`;
-  return `The value of ${names} is not known here: write it in its place${brought}.`;
+  const called = all.every((each) => GIVEN.test(asWritten(each))) ? CALLED : "";
+  return `The value of ${names} is not known here: ${called}write it in its place${brought}.`;
 }
 
 /** Another engine is refused with where it belongs. */

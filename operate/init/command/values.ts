@@ -99,7 +99,8 @@ const ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
 /** Where and how a command runs vLLM. */
 interface EngineOfCommand {
   readonly engine: EngineData;
-  readonly inContainer: boolean;
+  /** It has ports of its own, of which others reach those that are published. */
+  readonly hasOwnNetwork: boolean;
 }
 
 /** What a server's arguments become: values of its block, extra arguments, and what stays behind. */
@@ -124,7 +125,7 @@ export function argumentValues(args: ServerArguments, around: EngineOfCommand): 
 function ofOption(
   name: string,
   args: ServerArguments,
-  { engine, inContainer }: EngineOfCommand,
+  { engine, hasOwnNetwork }: EngineOfCommand,
 ): Partial<ArgumentValues> & { readonly extra?: readonly string[] } {
   const flag = `--${name}`;
   const words = (args.options.get(name) ?? []).filter(isText);
@@ -133,8 +134,8 @@ function ofOption(
   });
   const elsewhere = ownValue(ELSEWHERE, flag);
   if (elsewhere !== undefined) {
-    // In a container the published port decides.
-    const isAnswered = flag === "--host" && inContainer;
+    // Where a port is published, that decides who reaches it.
+    const isAnswered = flag === "--host" && hasOwnNetwork;
     const why = isAnswered ? undefined : elsewhere(words[0] ?? "", ...words.slice(1));
     return why === undefined ? {} : staysBehind(why);
   }

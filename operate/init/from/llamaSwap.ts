@@ -80,7 +80,11 @@ function modelOf(name: string, model: JsonObject, { words, macros, source }: Sta
       launch() {
         const launch = theLaunch(words, variables);
         const values = [{ path: ["start"], value: "onRequest", why: ON_REQUEST }];
-        return { ...launch, values, leftOut: [...launch.leftOut, ...unread(name, model, source)] };
+        const leftOut = [
+          ...launch.leftOut,
+          ...unread(name, model, source, launch.container === undefined ? {} : OF_CONTAINER),
+        ];
+        return { ...launch, values, leftOut };
       },
     },
   };
@@ -111,8 +115,9 @@ function withMacros(text: string, macros: Macros): string {
 
 /** What becomes of the keys of a model. */
 const OF_MODEL: Keys = {
-  ...{ cmd: true, env: true, macros: true, name: true, description: true, unlisted: true },
+  ...{ cmd: true, env: true, macros: true, name: true, description: true },
   metadata: true,
+  unlisted: (value) => (value === true ? "clients are told of each server's name." : undefined),
   ttl: "with `onDemand`, `idleMinutes` says it.",
   aliases: "write its `aliases` below the server.",
   filters: "requests reach the server as they are.",
@@ -120,6 +125,11 @@ const OF_MODEL: Keys = {
   proxy: "the server is asked at its own port.",
   checkEndpoint: "the health check asks for /health, and `healthcheck` sets its times.",
   useModelName: "write that name as `servedModelName`.",
+};
+
+/** The same of a model in a container. */
+const OF_CONTAINER: Keys = {
+  env: "only `docker` has these variables, and no container gets them.",
 };
 
 /** The same of the whole file. */
@@ -131,11 +141,15 @@ const OF_FILE: Keys = {
   healthCheckTimeout: "the health check asks for /health, and `healthcheck` sets its times.",
 };
 
-const unread = (name: string, model: JsonObject, { lineAt }: Source): LeftOut[] =>
-  unreadIn(model, OF_MODEL, {
-    named: (key) => `the model's \`${key}\``,
-    lineAt: (path) => lineAt(["models", name, ...path]),
-  });
+const unread = (name: string, model: JsonObject, { lineAt }: Source, more: Keys): LeftOut[] =>
+  unreadIn(
+    model,
+    { ...OF_MODEL, ...more },
+    {
+      named: (key) => `the model's \`${key}\``,
+      lineAt: (path) => lineAt(["models", name, ...path]),
+    },
+  );
 
 const unreadOfFile = (file: JsonObject, { lineAt }: Source): LeftOut[] =>
   unreadIn(file, OF_FILE, {

@@ -408,6 +408,15 @@ describe("a label of a command", () => {
   });
 });
 
+it("names an address of a server that others reach, if no published port decides that", async () => {
+  const left = async (options: string) => {
+    const text = `docker run ${options} vllm/vllm-openai:v0.30.0 a/b --host 0.0.0.0`;
+    return (await written(text)).told?.leftOut.map(({ what }) => what);
+  };
+  expect(await left("--network host")).toEqual(["--network host", "--host 0.0.0.0"]);
+  expect(await left("-p 127.0.0.1:8000:8000")).toEqual([]);
+});
+
 it("says how a file comes into the server whose folder only the command's shell knows", async () => {
   const command = (from: string) =>
     `docker run -v ${from}:/templates vllm/vllm-openai:v0.30.0 a/b --chat-template /templates/tool.jinja`;

@@ -282,6 +282,21 @@ describe("what stands around a server", () => {
   });
 });
 
+describe("what else is named of a model of llama-swap's", () => {
+  const swap = (cmd: string) =>
+    `models:\n  m:\n    cmd: ${cmd}\n    env: [CUDA_VISIBLE_DEVICES=0]\n    unlisted: true\n    name: M\n`;
+
+  it.each([
+    [`vllm serve ${MODEL} --port \${PORT}`, ["the model's `unlisted`"]],
+    [
+      `docker run -p 127.0.0.1:\${PORT}:8000 ${IMAGE} ${MODEL}`,
+      ["the model's `env`", "the model's `unlisted`"],
+    ],
+  ])("%s", (cmd, names) => {
+    expect(read(swap(cmd)).leftOut).toEqual(names);
+  });
+});
+
 describe("a page with prose around its blocks of code", () => {
   const block = (language: string, body: string) => `\`\`\`${language}\n${body}\n\`\`\`\n`;
   const compose = `services:\n  llm:\n    image: ${IMAGE}\n    command: ${MODEL} --seed 3`;
