@@ -17,9 +17,10 @@ export interface PageRead {
 const FENCE = /^(```+|~~~+)[ \t]*([\w.+-]*)/;
 const SHELL = /^(?:|bash|sh|shell|zsh|console|shell-session|terminal|text|plaintext)$/i;
 
-/** Outside of the fences of a page nobody writes a command. */
+/** What a script has outside of the fences that it writes; prose has it as code in its lines, if at all. */
 const COMMAND_OUTSIDE =
-  /^[ \t]*(?:#!|(?:\$ |sudo )*(?:docker|podman|nerdctl|vllm|python3?|cat|exec|export|set)(?:\s|$))/;
+  /^[ \t]*(?:#!|[A-Za-z_]\w*=|(?:\$ |sudo )*(?:docker|podman|nerdctl|vllm|python3?|cat|exec|export|set)(?:\s|$))|vllm serve|api_server|(?:docker|podman) run/;
+const CODE_IN_LINE = /`[^`]*`/g;
 
 const NOT_READ = "the page's commands are read: give this block alone if it starts your server.";
 
@@ -32,7 +33,7 @@ export function pageRead(text: string): PageRead | undefined {
     (line, at) => isOutside(at) && !FENCE.test(line) && line.trim() !== "",
   );
   if (blocks.length === 0 || prose.length === 0) return undefined;
-  if (prose.some((line) => COMMAND_OUTSIDE.test(line))) return undefined;
+  if (prose.some((line) => COMMAND_OUTSIDE.test(line.replace(CODE_IN_LINE, "")))) return undefined;
   const speaks = ({ from, to }: CodeBlock) => /vllm/i.test(lines.slice(from, to).join("\n"));
   const shells = blocks.filter(({ language }) => SHELL.test(language));
   const others = blocks.filter((block) => !shells.includes(block) && speaks(block));

@@ -302,7 +302,7 @@ describe("a page with prose around its blocks of code", () => {
   const compose = `services:\n  llm:\n    image: ${IMAGE}\n    command: ${MODEL} --seed 3`;
 
   it("is its commands, and another block that speaks of vLLM is named", () => {
-    const text = `# How to\n\n${block("bash", "export M=openai/gpt-oss-20b")}\nOptions: \`--seed 1\` helps, it's (so far) good.\n\n${block("", "vllm serve $M --seed 2")}\n${block("yaml", compose)}`;
+    const text = `# How to\n\n${block("bash", "export M=openai/gpt-oss-20b")}\n\`vllm serve\` takes \`--seed 1\`, it's (so far) good.\n\n${block("", "vllm serve $M --seed 2")}\n${block("yaml", compose)}`;
     const { words, leftOut, line } = readPublished({ text });
     expect([words, line]).toEqual([[MODEL, "--seed", "2"], 10]);
     expect(leftOut).toEqual([
@@ -315,8 +315,10 @@ describe("a page with prose around its blocks of code", () => {
     expect(read(text)).toMatchObject({ argv: `${MODEL} --seed 3`, image: IMAGE, leftOut: [] });
   });
 
-  it("is no page where a command stands outside of them", () => {
-    const text = `cat > README.md <<'END'\n${block("bash", "vllm serve a/b")}END\nvllm serve ${MODEL}\n`;
+  it.each([
+    `cat > README.md <<'END'\n${block("bash", "vllm serve a/b")}END\nvllm serve ${MODEL}\n`,
+    `M=${MODEL}\ntee README.md <<'END'\n${block("bash", "vllm serve a/b")}END\nnohup vllm serve $M &\n`,
+  ])("is no page where a command stands outside of them: %#", (text) => {
     expect(read(text).argv).toBe(MODEL);
   });
 });
