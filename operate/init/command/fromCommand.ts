@@ -156,7 +156,9 @@ function readValues(
     own.carried.includes(what) ? [] : [target],
   );
   const ofVariables = variableValues(launch.variables, {
-    ...{ inContainer, lost, origins: launch.origins },
+    inContainer,
+    lost,
+    origins: launch.origins,
   });
   const said = fitting([
     ...modelValues(args, own.model, recipe),

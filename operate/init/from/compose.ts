@@ -16,7 +16,7 @@ import { withEnvFiles } from "./envFiles";
 import { type FilePart, type PublishedKind, readOf } from "./kind";
 import { publishedSource, type Source } from "./source";
 import { dotEnv, type Lookup, substituted } from "./substitute";
-import { type Keys, unreadIn } from "./unread";
+import { alike, type Keys, unreadIn } from "./unread";
 
 /** Options of `docker run` with a value, by the key of a service that says the same. */
 const OPTIONS: Readonly<Record<string, string>> = {
@@ -63,8 +63,7 @@ const ONE_CONTAINER = (value: unknown): string | undefined =>
 const OF_SERVICE: Keys = {
   ...areRead(OPTIONS),
   ...areRead(SWITCHES),
-  ...{ image: true, command: true, entrypoint: true, environment: true, env_file: true },
-  ...{ ports: true, ulimits: true, gpus: true, extends: true },
+  ...alike(true, "image command entrypoint environment env_file", "ports ulimits gpus extends"),
   healthcheck: "the health check asks for /health, and `healthcheck` sets its times.",
   depends_on: "each container here starts by itself, and clients wait for none.",
   networks: "the container is on a network of its own, and its port is published.",
@@ -93,7 +92,7 @@ const OF_SERVICE: Keys = {
 
 /** What becomes of the keys of the whole file. */
 const OF_FILE: Keys = {
-  ...{ services: true, version: true, name: true },
+  ...alike(true, "services version name"),
   volumes: { "*": { external: true, name: true, driver_opts: true, driver: isLocal } },
   networks: "the container is on a network of its own, and its port is published.",
   secrets: "no secret is taken over: each has a variable of your shell.",

@@ -12,7 +12,7 @@ import {
 } from "./container";
 import { type FilePart, type PublishedKind, readOf } from "./kind";
 import type { Source } from "./source";
-import { type Keys, unreadIn } from "./unread";
+import { alike, type Keys, unreadIn } from "./unread";
 
 /** Variables that images of vLLM and CUDA set themselves. */
 const OF_IMAGE =
@@ -63,13 +63,19 @@ const NO_SETTING = "a server has no setting for it.";
 
 /** What becomes of what Docker has of a container: it names each of its own defaults, too. */
 const OF_HOST: Keys = {
-  ...{ RestartPolicy: true, IpcMode: true, Runtime: true, NetworkMode: true, Privileged: true },
-  ...{ DeviceRequests: true, Binds: true, Mounts: true, PortBindings: true, Devices: true },
-  ...{ Memory: true, ShmSize: true, Ulimits: true, ExtraHosts: true, CapAdd: true },
+  ...alike(
+    true,
+    "RestartPolicy IpcMode Runtime NetworkMode Privileged",
+    "DeviceRequests Binds Mounts PortBindings Devices",
+    "Memory ShmSize Ulimits ExtraHosts CapAdd",
+  ),
   // What Docker or the image sets without being asked.
-  ...{ ConsoleSize: true, CgroupnsMode: true, MaskedPaths: true, ReadonlyPaths: true },
-  ...{ ContainerIDFile: true, CgroupParent: true, Cgroup: true, Isolation: true },
-  ...{ VolumeDriver: true, Annotations: true, CgroupManager: true, CgroupMode: true },
+  ...alike(
+    true,
+    "ConsoleSize CgroupnsMode MaskedPaths ReadonlyPaths",
+    "ContainerIDFile CgroupParent Cgroup Isolation",
+    "VolumeDriver Annotations CgroupManager CgroupMode",
+  ),
   AutoRemove: (value) =>
     said(value, "the container stays when it stops, so that its log can be read."),
   LogConfig: (value) =>

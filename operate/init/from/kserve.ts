@@ -2,15 +2,14 @@ import { type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/js
 import { asWritten, standIn } from "../command/words";
 import { scalarTexts } from "./container";
 import { nameOf, type Resources } from "./kubernetesValues";
-import type { Keys } from "./unread";
+import { alike, type Keys } from "./unread";
 
 /** Where KServe puts the model of `storageUri`. */
 const MODEL_INSIDE = "/mnt/models";
 
 /** What becomes of the keys of a model that KServe serves. */
 export const OF_MODEL: Keys = {
-  ...{ modelFormat: true, runtime: true, protocolVersion: true, name: true },
-  ...{ args: true, env: true, image: true },
+  ...alike(true, "modelFormat runtime protocolVersion name", "args env image"),
   storageUri: (uri) =>
     hubModel(uri) === undefined
       ? "KServe downloads the model from there: write its hub id, or its folder on the machine, as `model.id`."

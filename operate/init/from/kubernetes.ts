@@ -109,8 +109,12 @@ function containersIn(placed: readonly Placed[], resources: Resources): Found[] 
     ...placed.flatMap((each) => (used.has(each.resource) ? [] : containersOf(each))),
     ...models.map(({ of, served }) => ({
       ...calledOf(of.resource),
-      ...{ of, container: served.container, pod: objectOr(served.runtime?.spec), labels: {} },
-      ...{ inside: ["spec", "predictor"], at: ["model"] },
+      of,
+      container: served.container,
+      pod: objectOr(served.runtime?.spec),
+      labels: {},
+      inside: ["spec", "predictor"],
+      at: ["model"],
       ...defined({ model: served.model, runtime: runtimeOf(served.runtime) }),
     })),
   ];
@@ -133,7 +137,12 @@ function containersOf(of: Placed): Found[] {
     for (const [index, container] of objectsIn(value.containers).entries())
       found.push({
         ...calledOf(of.resource),
-        ...{ container, pod: value, labels, of, inside, at: ["containers", index] },
+        container,
+        pod: value,
+        labels,
+        of,
+        inside,
+        at: ["containers", index],
       });
     for (const [key, inner] of Object.entries(value))
       if (key !== "containers" && key !== "items") look(inner, value, [...inside, key]);

@@ -1,4 +1,4 @@
-import type { Keys } from "./unread";
+import { alike, type Keys } from "./unread";
 
 const HEALTH = "the health check asks for /health, and `healthcheck` sets its times.";
 const THIS_MACHINE = "the server is on the machine that the stack file is of.";
@@ -12,8 +12,7 @@ const copies = (value: unknown): string | undefined => (value === 1 ? undefined 
 
 /** What becomes of the keys of a container. */
 export const OF_CONTAINER: Keys = {
-  ...{ name: true, image: true, command: true, args: true, env: true, envFrom: true },
-  ...{ ports: true, volumeMounts: true, stdin: true, tty: true },
+  ...alike(true, "name image command args env envFrom", "ports volumeMounts stdin tty"),
   resources: {
     limits: { cpu: PROCESSOR, "*": true },
     requests: {
@@ -24,7 +23,7 @@ export const OF_CONTAINER: Keys = {
     claims: "the container gets all GPUs of the machine.",
   },
   imagePullPolicy: "the image is pinned, and `serving fetch` pulls it.",
-  ...{ livenessProbe: HEALTH, readinessProbe: HEALTH, startupProbe: HEALTH },
+  ...alike(HEALTH, "livenessProbe readinessProbe startupProbe"),
   lifecycle: "no container here runs other commands as it starts or ends.",
   securityContext: PRIVILEGES,
   workingDir: "a server's container has folders of its own.",
@@ -32,7 +31,7 @@ export const OF_CONTAINER: Keys = {
 
 /** What becomes of the keys of a pod. */
 const OF_POD: Keys = {
-  ...{ containers: true, volumes: true, hostIPC: true, hostNetwork: true },
+  ...alike(true, "containers volumes hostIPC hostNetwork"),
   terminationGracePeriodSeconds: true,
   initContainers:
     "nothing runs before the server but its start gate: `serving fetch` brings the model.",
@@ -50,7 +49,7 @@ const OF_POD: Keys = {
 
 /** What becomes of keys around a pod, wherever they stand. */
 const AROUND: Keys = {
-  ...{ apiVersion: true, kind: true, metadata: true, status: true, selector: true },
+  ...alike(true, "apiVersion kind metadata status selector"),
   replicas: copies,
   parallelism: copies,
   minReplicas: copies,
@@ -71,8 +70,8 @@ export const around = (path: readonly string[], inside: Keys = OF_POD): Keys => 
 export const OF_RUNTIME: Keys = {
   ...AROUND,
   spec: {
-    ...{ ...OF_POD, supportedModelFormats: true, annotations: true, labels: true },
-    ...{ multiModel: true, protocolVersions: true },
+    ...OF_POD,
+    ...alike(true, "supportedModelFormats annotations labels multiModel protocolVersions"),
   },
 };
 
@@ -82,9 +81,12 @@ const FOLDERS = "models lie in the machine's cache (`modelCache`), or in a folde
 /** Why a resource without a server has no place in a stack file, by its kind. */
 export const OF_RESOURCE: Readonly<Record<string, string>> = {
   Namespace: "the stack file names its machine and servers, and nothing around them.",
-  ...{ PersistentVolume: FOLDERS, PersistentVolumeClaim: FOLDERS, StorageClass: FOLDERS },
-  ...{ Ingress: OTHER_COMPUTERS, IngressRoute: OTHER_COMPUTERS, HTTPRoute: OTHER_COMPUTERS },
-  ...{ Gateway: OTHER_COMPUTERS, VirtualService: OTHER_COMPUTERS, NetworkPolicy: OTHER_COMPUTERS },
+  ...alike(FOLDERS, "PersistentVolume PersistentVolumeClaim StorageClass"),
+  ...alike(
+    OTHER_COMPUTERS,
+    "Ingress IngressRoute HTTPRoute",
+    "Gateway VirtualService NetworkPolicy",
+  ),
   HorizontalPodAutoscaler: ONE_CONTAINER,
   ScaledObject: ONE_CONTAINER,
   PodDisruptionBudget: ONE_CONTAINER,

@@ -8,7 +8,7 @@ import { plainWords, scalarText, scalarTexts } from "./container";
 import { withEnvFiles } from "./envFiles";
 import { type FilePart, type PublishedKind, readOf } from "./kind";
 import type { Source } from "./source";
-import { type Keys, unreadIn } from "./unread";
+import { alike, type Keys, unreadIn } from "./unread";
 
 /** The first port that llama-swap gives a model (its README, `startPort`). */
 const FIRST_PORT = 5800;
@@ -115,7 +115,7 @@ function withMacros(text: string, macros: Macros): string {
 
 /** What becomes of the keys of a model. */
 const OF_MODEL: Keys = {
-  ...{ cmd: true, env: true, macros: true, name: true, description: true },
+  ...alike(true, "cmd env macros name description"),
   metadata: true,
   unlisted: (value) => (value === true ? "clients are told of each server's name." : undefined),
   ttl: "with `onDemand`, `idleMinutes` says it.",
@@ -134,7 +134,7 @@ const OF_CONTAINER: Keys = {
 
 /** The same of the whole file. */
 const OF_FILE: Keys = {
-  ...{ models: true, macros: true, startPort: true },
+  ...alike(true, "models macros startPort"),
   groups: "which servers run together follows from the machine's memory (`onDemand`).",
   matrix: "which servers run together follows from the machine's memory (`onDemand`).",
   hooks: "a server with `start: always` runs from the beginning.",

@@ -16,7 +16,7 @@ import {
   withSpecifiers,
 } from "./unitFile";
 import { AROUND, OF_SERVICE, unreadOf } from "./unitKeys";
-import type { Keys } from "./unread";
+import { alike, type Keys } from "./unread";
 
 /** Options of `podman run`, by the key of a Quadlet that says the same. */
 const OPTIONS: Readonly<Record<string, string>> = {
@@ -43,8 +43,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
 /** What becomes of the other keys of the container. */
 const OF_CONTAINER: Keys = {
   ...Object.fromEntries(Object.keys(OPTIONS).map((key) => [key, true])),
-  ...{ Image: true, Exec: true, Entrypoint: true, Environment: true },
-  ...{ PodmanArgs: true, GlobalArgs: true, Secret: true },
+  ...alike(true, "Image Exec Entrypoint Environment", "PodmanArgs GlobalArgs Secret"),
   AutoUpdate: "the image is pinned: `serving pin --newer` lists newer ones.",
   ...Object.fromEntries(
     ["Interval", "Timeout", "StartPeriod", "Retries", "OnFailure"].map((key) => [

@@ -217,7 +217,8 @@ function ofSeveral<Item>(
     }
   return [...found.values()].flatMap(({ items, keys }) =>
     items.slice(0, 1).map((item) => ({
-      ...{ item, items },
+      item,
+      items,
       keys: keys.size === made.length ? "" : `${[...keys].join(", ")}: `,
     })),
   );

@@ -1,28 +1,24 @@
 import { NO_STOP_GRACE, stopGrace } from "../command/stopGrace";
 import type { LeftOut } from "../command/words";
 import type { UnitFile } from "./unitFile";
-import { type Keys, unreadIn } from "./unread";
-
-/** Keys that are left out for one reason. */
-const alike = (why: string, ...keys: readonly string[]): Keys =>
-  Object.fromEntries(keys.map((key) => [key, why]));
+import { alike, type Keys, unreadIn } from "./unread";
 
 /** What becomes of the sections around the one that starts the server. */
 export const AROUND: Keys = {
   Unit: {
-    ...{ Description: true, Documentation: true, SourcePath: true },
+    ...alike(true, "Description Documentation SourcePath"),
     "*": "Docker starts the container, and waits for no other unit.",
   },
   Install: {
     // A container here is started after a reboot, too.
-    ...{ WantedBy: true, RequiredBy: true },
+    ...alike(true, "WantedBy RequiredBy"),
     "*": "the stack file names its servers, and no unit does.",
   },
 };
 
 /** What becomes of the keys of the section [Service]. */
 export const OF_SERVICE: Keys = {
-  ...{ ExecStart: true, Environment: true, EnvironmentFile: true, Type: true },
+  ...alike(true, "ExecStart Environment EnvironmentFile Type"),
   ExecStartPre:
     "nothing runs before the server but its start gate: `serving fetch` brings the image.",
   ExecStartPost: "no other command runs once it has started.",
@@ -31,41 +27,38 @@ export const OF_SERVICE: Keys = {
   Restart: "it is `unless-stopped` here: Docker starts the server again, also after a reboot.",
   ...alike(
     "Docker waits by its own rule before it starts a container again.",
-    ...["RestartSec", "RestartSteps", "RestartMaxDelaySec", "RestartPreventExitStatus"],
-    ...["StartLimitInterval", "StartLimitBurst"],
+    "RestartSec RestartSteps RestartMaxDelaySec RestartPreventExitStatus",
+    "StartLimitInterval StartLimitBurst",
   ),
   ...alike(
     "nothing ends a start here: `healthcheck` sets how long one may take until it counts as failed.",
-    ...["TimeoutStartSec", "TimeoutSec", "WatchdogSec"],
+    "TimeoutStartSec TimeoutSec WatchdogSec",
   ),
   TimeoutStopSec: (value) => (stopGrace(String(value)) === undefined ? NO_STOP_GRACE : undefined),
-  ...alike(
-    "vLLM runs as the image's own user.",
-    ...["User", "Group", "SupplementaryGroups", "DynamicUser"],
-  ),
+  ...alike("vLLM runs as the image's own user.", "User Group SupplementaryGroups DynamicUser"),
   ...alike(
     "a server's container has folders of its own.",
-    ...["WorkingDirectory", "RootDirectory", "RuntimeDirectory", "StateDirectory"],
-    ...["CacheDirectory", "LogsDirectory", "ReadWritePaths", "BindPaths"],
+    "WorkingDirectory RootDirectory RuntimeDirectory StateDirectory",
+    "CacheDirectory LogsDirectory ReadWritePaths BindPaths",
   ),
   LimitMEMLOCK: (value) =>
     value === "infinity" ? undefined : "memlock is `lockedMemoryBytes`, and unlimited by default.",
   ...alike(
     "the share of the memory limits vLLM; a limit of the kernel's doesn't count GPU memory.",
-    ...["MemoryMax", "MemoryHigh", "MemoryLimit", "MemorySwapMax"],
+    "MemoryMax MemoryHigh MemoryLimit MemorySwapMax",
   ),
   ...alike(
     "Docker keeps the log, and `serving logs` reads it.",
-    ...["StandardOutput", "StandardError", "SyslogIdentifier"],
+    "StandardOutput StandardError SyslogIdentifier",
   ),
   ...alike(
     "a server gets the variables of `environment`, and its token by `huggingFaceTokenVariable`.",
-    ...["PassEnvironment", "UnsetEnvironment", "LoadCredential", "SetCredential"],
+    "PassEnvironment UnsetEnvironment LoadCredential SetCredential",
   ),
   ...alike(
     "Docker watches the container's process and ends it.",
-    ...["KillMode", "KillSignal", "RemainAfterExit", "NotifyAccess", "PIDFile", "SendSIGKILL"],
-    ...["SuccessExitStatus", "GuessMainPID"],
+    "KillMode KillSignal RemainAfterExit NotifyAccess PIDFile SendSIGKILL",
+    "SuccessExitStatus GuessMainPID",
   ),
 };
 

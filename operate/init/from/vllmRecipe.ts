@@ -2,7 +2,7 @@ import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/jso
 import { asWritten, type LeftOut } from "../command/words";
 import { scalarText, scalarTexts } from "./container";
 import type { PublishedKind } from "./kind";
-import { type Keys, unreadIn } from "./unread";
+import { alike, type Keys, unreadIn } from "./unread";
 
 /** A model's page of vllm-project/recipes: its model, arguments for all, and features with theirs. */
 export const vllmRecipe: PublishedKind = {
@@ -44,8 +44,7 @@ export const vllmRecipe: PublishedKind = {
 
 /** What becomes of the keys beside the model. */
 const OF_FILE: Keys = {
-  ...{ model: true, features: true, opt_in_features: true, variants: true },
-  ...{ meta: true, guide: true, recipe_version: true },
+  ...alike(true, "model features opt_in_features variants", "meta guide recipe_version"),
 };
 
 const featureLeftOut = (name: string): LeftOut => ({
