@@ -1,6 +1,7 @@
 import { log, runtime } from "@pulumi/pulumi";
 import { plainText } from "../../faults/plainText";
 import { PACK_VARIABLE } from "../../policies/levels";
+import { engineCommand, showsPreview } from "./engineCommand";
 
 /**
  * Prints sentences of one kind as one message below a heading. Without a terminal the engine prints
@@ -18,8 +19,9 @@ export function tellAll(
 }
 
 /**
- * Whether the preview has just said what an update would say again: whoever runs the engine with
- * our pack never skips it.
+ * Whether the preview has just said what an update would say again: `serving` never skips it, and
+ * of a plain engine its command line tells.
  */
 export const saidByPreview = (): boolean =>
-  !runtime.isDryRun() && process.env[PACK_VARIABLE] !== undefined;
+  !runtime.isDryRun() &&
+  (process.env[PACK_VARIABLE] !== undefined || showsPreview(engineCommand()));

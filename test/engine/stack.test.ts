@@ -74,6 +74,14 @@ describeEngineWithGpus("the stack on a real machine", () => {
     });
   });
 
+  it("says a warning of the plan once, whether a preview came before or not", async () => {
+    for (const flags of [[], ["--skip-preview"]]) {
+      const up = await workspace.up(...flags);
+      const said = up.stdout + up.stderr;
+      expect(said.match(/No KV plan\. /g), said).toHaveLength(1);
+    }
+  });
+
   it("serves the declared name first and the hub id as an alias", async () => {
     const models = async () => {
       const answer = await fetch(`http://127.0.0.1:${parts.portB}/v1/models`).catch(
