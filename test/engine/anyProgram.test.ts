@@ -76,9 +76,10 @@ describeEngineWithGpus("a TypeScript program of somebody else", () => {
     );
   });
 
-  it("is refused without the pack before its first resource", async () => {
+  it.each([false, true])("is refused before its first resource (pack: %s)", async (hasPack) => {
     declare(machinesTs(machines({ gpuMemoryUtilization: 0.91 })));
-    const up = await workspace.up("--skip-preview");
+    const pack = join(workspace.project, "node_modules/local-serving/policies");
+    const up = await workspace.up("--skip-preview", ...(hasPack ? ["--policy-pack", pack] : []));
     expect(up.code).not.toBe(0);
     const errors = up.diagnostics.filter(({ severity }) => severity === "error");
     expect(errors.map(({ message }) => message)).toEqual([
