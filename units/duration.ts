@@ -10,7 +10,7 @@ const SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3
 const PART = /(\d+(?:\.\d+)?)\s*(ms|msec|s|sec|seconds?|m|min|minutes?|h|hr|hours?)(?![a-z])\s*/gi;
 
 /** The whole seconds of a written duration (`90`, `2m`, `1min 30s`), rounded up; `undefined` for any other text. */
-export function secondsIn(text: string): number | undefined {
+export function durationSeconds(text: string): number | undefined {
   const plain = text.trim();
   if (/^\d+$/.test(plain)) return Number(plain);
   let [seconds, read] = [0, 0];

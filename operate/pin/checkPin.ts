@@ -14,7 +14,7 @@ import { type JsonObject, objectOr, objectsIn, textOr } from "../../faults/json"
 import { counted } from "../../faults/quoting";
 import { imageReference, shortDigest } from "../../machines/docker/imageReference";
 import { judgeImage, packageOf } from "./judgeImage";
-import { answerOf, Registry } from "./registry";
+import { answerOrFailed, Registry } from "./registry";
 import { entryName, type ImageEntry } from "./writePin";
 
 /** What a registry says of an entry's image, held against what the stack file records of it. */
@@ -51,7 +51,7 @@ export async function checkPin(entry: ImageEntry): Promise<CheckedPin> {
   const { verdict, reasons } = judgeImage({ image, digest, ...recorded }, entry);
   const denied = verdict === "refused" ? reasons : [];
   const pinned = { repository, digest, versions, ...defined({ tag }) };
-  const asked = await answerOf(askRegistry(pinned, entry.versions?.platformDigest));
+  const asked = await answerOrFailed(askRegistry(pinned, entry.versions?.platformDigest));
   if (asked instanceof Failed)
     return { ...of, notChecked: asked.message, faults: denied, open: [] };
   return { ...of, ...asked, faults: [...asked.faults, ...denied] };
@@ -72,7 +72,7 @@ async function askRegistry(pinned: Pinned, recorded: string | undefined): Promis
   const registry = new Registry(repository);
   const points = tag === undefined ? undefined : await registry.digest(tag);
   const moved = tag === undefined ? [] : tagFaults({ ...pinned, tag }, points);
-  const manifest = await answerOf(registry.manifest(digest));
+  const manifest = await answerOrFailed(registry.manifest(digest));
   if (manifest instanceof Failed)
     return { ...defined({ points }), notChecked: manifest.message, faults: moved, open: [] };
   if (manifest === undefined)
@@ -161,7 +161,7 @@ async function versionsSaid(registry: Registry, { pinned, points, own }: Around)
     return name === "vllm" && agrees(name, tagged) ? [[name, "its tag"]] : [];
   });
   const asks = versions.vllm !== undefined && confirmed.every(([name]) => name !== "vllm");
-  const asked = asks && own ? await answerOf(vllmSaid(registry, own, repository)) : undefined;
+  const asked = asks && own ? await answerOrFailed(vllmSaid(registry, own, repository)) : undefined;
   const inside = asked instanceof Failed ? undefined : asked;
   if (agrees("vllm", inside)) confirmed.push(["vllm", "the image's own variable"]);
   const differs = inside !== undefined && !agrees("vllm", inside);

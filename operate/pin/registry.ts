@@ -8,7 +8,7 @@ const TAGS_PER_PAGE = 1000;
 const MOST_PAGES = 60;
 
 /** What a registry answers, or why it says nothing. */
-export const answerOf = <T>(asked: Promise<T>): Promise<T | Failed> =>
+export const answerOrFailed = <T>(asked: Promise<T>): Promise<T | Failed> =>
   asked.catch((error: unknown) => {
     if (error instanceof Failed) return error;
     throw error;

@@ -6,7 +6,7 @@ import { type EngineChanges, engineLines, serverEngineChanges } from "../plan/en
 import { readStack } from "../stack/readStack";
 import { applyEdits } from "../stackEdit/applyEdits";
 import { packageOf, releaseRefusal } from "./judgeImage";
-import { answerOf, Registry } from "./registry";
+import { answerOrFailed, Registry } from "./registry";
 import { newerTags, tagRelease } from "./tagRelease";
 import { entryName, type ImageEntry } from "./writePin";
 
@@ -58,7 +58,7 @@ export async function newerImages(entry: ImageEntry): Promise<NewerImages> {
     image: `${repository}:${found.tag}@${await registry.digest(found.tag)}`,
     ...defined({ refused: releaseRefusal(entry, found.tag) }),
   });
-  const answer = await answerOf(
+  const answer = await answerOrFailed(
     registry.tags().then(async (tags) => {
       const found = newerTags(tag, tags);
       const newer = await Promise.all(found.slice(0, MOST_SHOWN).map(imageOf));

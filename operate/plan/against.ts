@@ -11,8 +11,8 @@ import { forStack } from "../stack/typed";
 import { instanceALines, memorySections, type Section, section, whatChanges } from "./changeReport";
 import { type Earlier, earlier } from "./earlier";
 import { engineSections, type ServerEngineChanges, serverEngineChanges } from "./engineChanges";
-import { type Finding, type FindingChanges, findingChanges, noteLines } from "./findingChanges";
-import { claimLines, type ImageChange, imageChanges, imageLines } from "./imageChanges";
+import { type FindingChanges, findingChanges, noteLines, type PlanFinding } from "./findingChanges";
+import { claimLines, type ImageChange, imageChanges, imageHead } from "./imageChanges";
 import { verdictOf } from "./planText";
 import {
   appliedBy,
@@ -190,7 +190,7 @@ function headOf(
   const all: HeadLines[] = [
     { asks: startLines(changes), happens: [] },
     ...images.map((image) =>
-      imageLines(
+      imageHead(
         image,
         engine.find(({ machine, key }) => machine === image.machine && key === image.key),
       ),
@@ -244,7 +244,7 @@ const detailsOf = ({ changes, engine }: Differences, isAgainstApplied: boolean):
   ...memorySections(changes),
 ];
 
-const idAndText = ({ id, text }: Finding) => ({ id, text });
+const idAndText = ({ id, text }: PlanFinding) => ({ id, text });
 
 /** What to run once the change is merged, or now where what was applied is compared with. */
 function nextSection(

@@ -5,7 +5,7 @@ import { type Judged, judge, type Levels } from "../../policies/judge";
 import type { Earlier } from "./earlier";
 
 /** What a policy or a warning says of a plan; `id` stays where only figures change. */
-export interface Finding {
+export interface PlanFinding {
   readonly id: string;
   readonly text: string;
   readonly kind: "refused" | "warning" | "note";
@@ -13,9 +13,9 @@ export interface Finding {
 
 /** Which findings are new, which are gone, and which refuse the new plan. */
 export interface FindingChanges {
-  readonly added: readonly Finding[];
-  readonly gone: readonly Finding[];
-  readonly refused: readonly Finding[];
+  readonly added: readonly PlanFinding[];
+  readonly gone: readonly PlanFinding[];
+  readonly refused: readonly PlanFinding[];
 }
 
 /** Compares what policies and warnings say of two states. The applied plan stores no warnings. */
@@ -39,7 +39,7 @@ export function findingChanges(
 export const noteLines = ({ added }: FindingChanges): string[] =>
   added.filter(({ kind }) => kind === "note").map(({ text }) => text.replace(/^note /, ""));
 
-function findingsOf({ machines, warnings }: Plan, levels: Levels): Finding[] {
+function findingsOf({ machines, warnings }: Plan, levels: Levels): PlanFinding[] {
   // A plan that another version applied may lack what policies read.
   const judged = attempt(() => judge(declaredResources({ machines, warnings }), levels)) ?? [];
   return [
@@ -52,7 +52,7 @@ function findingsOf({ machines, warnings }: Plan, levels: Levels): Finding[] {
   ];
 }
 
-function judgedFinding({ name, resource, verdict, message, note }: Judged): Finding {
+function judgedFinding({ name, resource, verdict, message, note }: Judged): PlanFinding {
   const kind = verdict === "refused" ? "refused" : note ? "note" : "warning";
   return {
     id: `${name} ${resource} ${verdict}`,

@@ -94,7 +94,7 @@ const KNOWN_BY = {
 };
 
 /** What each change of an image is, for people: what happens, and what a reviewer has to ask. */
-export function imageLines(change: ImageChange, engine: EngineChanges | undefined) {
+export function imageHead(change: ImageChange, engine: EngineChanges | undefined) {
   const name = `${change.machine}: ${change.key}`;
   const { digest, knownBy, version } = change;
   const known =

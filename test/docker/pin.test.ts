@@ -85,9 +85,12 @@ describeDocker("serving pin", () => {
     };
     const found = { tag: "v0.31.0", version: "0.31.0", image: newer.reference };
     expect(await run("--newer")).toMatchObject({ code: 0, images: [{ newer: [found], more: 0 }] });
+    // What Docker makes here is for this computer's processor.
+    const isArm = process.arch === "arm64";
+    const madeFor = isArm ? [] : [expect.stringContaining("It is made for linux/")];
     expect(await run("--check")).toMatchObject({
-      code: 0,
-      images: [{ points: first.digest, faults: [] }],
+      code: isArm ? 0 : 1,
+      images: [{ points: first.digest, faults: madeFor }],
     });
     const moved = await pinnedImage({
       repository,
@@ -99,7 +102,10 @@ describeDocker("serving pin", () => {
       images: [
         {
           points: moved.digest,
-          faults: [expect.stringContaining(`v0.30.0 points to ${moved.digest} now`)],
+          faults: expect.arrayContaining([
+            expect.stringContaining(`v0.30.0 points to ${moved.digest.slice(0, 19)} now`),
+            ...madeFor,
+          ]),
         },
       ],
     });

@@ -29,7 +29,7 @@ import { kindText, modelOf, modelValues, taskText, thinkingText } from "./model"
 import { type CommandNotes, leftOutText, severalGpusText } from "./notes";
 import { cacheOf, ownModels } from "./ownModels";
 import { runningAlready } from "./runningAlready";
-import { type Snapshot, snapshotOf } from "./snapshot";
+import { hubSnapshot, type Snapshot } from "./snapshot";
 import type { Launch } from "./started";
 import { stopGraceValues } from "./stopGrace";
 import { argumentValues } from "./values";
@@ -214,7 +214,7 @@ function readParts(start: Launch, key?: string) {
       : [],
   );
   const model = modelOf(args);
-  const snapshot = snapshotOf(model);
+  const snapshot = hubSnapshot(model);
   const cache = snapshot && cacheOf(snapshot, launch);
   return {
     launch,

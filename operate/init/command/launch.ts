@@ -13,7 +13,7 @@ import {
 } from "./containerStart";
 import { containerVerb, type Fronted, withoutFront } from "./front";
 import { rendered } from "./recipe";
-import type { Picked, WrittenFile } from "./scriptState";
+import type { Picked, ScriptFile } from "./scriptState";
 import {
   type Launch,
   preparation,
@@ -22,7 +22,7 @@ import {
   serversOf,
   variablesOf,
 } from "./started";
-import { startedInside, type Waiting, WaitingContainers } from "./waiting";
+import { startedInside, type WaitingContainer, WaitingContainers } from "./waiting";
 import {
   asWritten,
   expansions,
@@ -38,11 +38,11 @@ import {
 /** What a script starts, and what else stands in it. */
 export interface Launches {
   readonly launches: readonly Launch[];
-  readonly documents: readonly WrittenFile[];
+  readonly documents: readonly ScriptFile[];
 }
 
 /** What is put into the words of a command before it is read, by the files that its script writes. */
-type Prepared = (words: readonly string[], documents: readonly WrittenFile[]) => readonly string[];
+type Prepared = (words: readonly string[], documents: readonly ScriptFile[]) => readonly string[];
 
 /** The servers that a command or a shell script starts. */
 export function launchesIn(text: string, prepared: Prepared = (words) => words): Launches {
@@ -159,7 +159,7 @@ class ScriptStarts {
   }
 
   /** A container without arguments was no server, since a later command starts one in it. */
-  private leavePlace({ line }: Waiting): void {
+  private leavePlace({ line }: WaitingContainer): void {
     const at = this.launches.findIndex((each) => each.line === line && each.words.length === 0);
     if (at >= 0) this.launches.splice(at, 1);
   }

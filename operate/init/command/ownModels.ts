@@ -9,7 +9,7 @@ import { isText } from "../../../vllm/argv/unknown";
 import { fitsServer, LEAST_SERVER, serverFault } from "../../models/leastServer";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { CACHE_INSIDE, folderOf, type Volume } from "./dockerOptions";
-import { type Snapshot, snapshotOf } from "./snapshot";
+import { hubSnapshot, type Snapshot } from "./snapshot";
 import type { Launch } from "./started";
 import { asWritten, type LeftOut, refuseCommand } from "./words";
 
@@ -172,7 +172,7 @@ function adapterAt(
   path: string,
   places: Places,
 ): { readonly keys: Adapter; readonly volume?: Volume | undefined } | undefined {
-  const { id, revision } = snapshotOf(path) ?? {};
+  const { id, revision } = hubSnapshot(path) ?? {};
   if (id !== undefined && revision !== undefined) return { keys: { id, revision } };
   if (/^[\w.-]+\/[\w.-]+$/.test(path) && !path.startsWith(".")) return { keys: { id: path } };
   const found = onMachine(path.replace(/(.)\/+$/, "$1"), places);

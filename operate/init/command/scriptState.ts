@@ -30,7 +30,7 @@ const NO_BRANCH = -1;
 const MOST_ALTERNATIVES = 16;
 
 /** A file that a script writes by a here-document. */
-export interface WrittenFile {
+export interface ScriptFile {
   readonly text: string;
   /** Its path, as the script has it. */
   readonly file?: string;
@@ -66,7 +66,7 @@ export class ScriptState implements Follows {
   /** Where commands begin in the script. */
   readonly places = new Map<readonly Word[], number>();
   /** Here-documents that are no commands. */
-  readonly documents: WrittenFile[] = [];
+  readonly documents: ScriptFile[] = [];
   private readonly files = new Map<readonly Word[], string>();
   /** The command before, which may write what is piped to it. */
   private last: readonly Word[] = [];

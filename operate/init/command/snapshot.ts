@@ -10,7 +10,7 @@ export interface Snapshot {
 const PATH = /^(.*)\/models--([\w.-]+?)--([\w.-]+)(?:\/snapshots\/([^/]+))?\/?$/;
 
 /** The model whose folder in the hub's cache a path is; `undefined` for any other path. */
-export function snapshotOf(path: string): Snapshot | undefined {
+export function hubSnapshot(path: string): Snapshot | undefined {
   const [, folder = "", organization, name, commit = ""] = PATH.exec(path) ?? [];
   if (organization === undefined) return undefined;
   const [, cache] = /^(.+)\/hub$/.exec(folder) ?? [];

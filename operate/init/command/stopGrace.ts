@@ -1,4 +1,4 @@
-import { secondsIn } from "../../../units/duration";
+import { durationSeconds } from "../../../units/duration";
 import { fitsServer, usualOf } from "../../models/leastServer";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 
@@ -7,7 +7,7 @@ export const NO_STOP_GRACE = "`stopGraceSeconds` is from 1 to 600.";
 
 /** The seconds that a server may take to end, of a written duration that a stack file may have. */
 export function stopGrace(written: string): number | undefined {
-  const stopGraceSeconds = secondsIn(written);
+  const stopGraceSeconds = durationSeconds(written);
   return stopGraceSeconds !== undefined && fitsServer({ stopGraceSeconds })
     ? stopGraceSeconds
     : undefined;

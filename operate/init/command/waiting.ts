@@ -7,7 +7,7 @@ import type { Launch } from "./started";
 import { expansions, type LeftOut } from "./words";
 
 /** A container that a script starts, and that runs what later commands give it. */
-export interface Waiting {
+export interface WaitingContainer {
   readonly run: DockerRun;
   readonly name?: string;
   /** The line of its `docker run`. */
@@ -27,16 +27,16 @@ const isShell = ([program = "", ...rest]: readonly string[]): boolean =>
 
 /** The containers of a script, by which a command runs inside one of them. */
 export class WaitingContainers {
-  private readonly all: Waiting[] = [];
+  private readonly all: WaitingContainer[] = [];
   /** The container whose shell the next commands are typed into. */
-  private inside: Waiting | undefined;
+  private inside: WaitingContainer | undefined;
 
   /** Takes a container that starts no server by itself. */
   take(words: readonly string[], line?: number): void {
     const run = containerRunIn(words);
     if (run?.image === undefined) return;
     const name = run.options.find((option) => option.name === "name")?.value;
-    const waiting: Waiting = {
+    const waiting: WaitingContainer = {
       run,
       before: [],
       exported: new Map(),
@@ -56,7 +56,7 @@ export class WaitingContainers {
   }
 
   /** The container that a command runs in, told by `docker exec` or by the shell before it. */
-  of({ words, container, isElsewhere }: Fronted): Waiting | undefined {
+  of({ words, container, isElsewhere }: Fronted): WaitingContainer | undefined {
     if (words[0] === "exit") this.inside = undefined;
     if (container === undefined) return isElsewhere ? undefined : this.inside;
     const found = this.named(container);
@@ -64,7 +64,7 @@ export class WaitingContainers {
     return found;
   }
 
-  private named(container: string): Waiting | undefined {
+  private named(container: string): WaitingContainer | undefined {
     const named = this.all.findLast(({ name }) => name === container);
     // An id is known only as the script runs: that of the only container.
     const isUnknown = expansions(container).length > 0 || /^[<[{]|^CONTAINER/.test(container);
@@ -74,7 +74,7 @@ export class WaitingContainers {
 
 /** The servers that a command starts inside a container that waits for it. */
 export function startedInside(
-  { run, line, before }: Waiting,
+  { run, line, before }: WaitingContainer,
   words: readonly string[],
   variables: ReadonlyMap<string, string>,
 ): readonly Launch[] {

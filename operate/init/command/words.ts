@@ -4,7 +4,7 @@ import { redactSecrets } from "../../../faults/secrets";
 import { simpleCommands } from "../../../vllm/argv/shellScript";
 import { isText, type Word } from "../../../vllm/argv/unknown";
 import type { Decisions } from "./blocks";
-import { type Alternative, type Picked, ScriptState, type WrittenFile } from "./scriptState";
+import { type Alternative, type Picked, type ScriptFile, ScriptState } from "./scriptState";
 
 /** Around what only a shell knows: characters that nobody writes in a command. */
 export const OPEN = "\u{E000}";
@@ -27,7 +27,7 @@ export interface LeftOut {
 export interface ScriptRead {
   readonly commands: readonly ScriptCommand[];
   /** Its here-documents that are no commands. */
-  readonly documents: readonly WrittenFile[];
+  readonly documents: readonly ScriptFile[];
   /** Values that a variable may have, by the branches that set them. */
   readonly alternatives: ReadonlyMap<string, readonly Alternative[]>;
   /** Values that it takes of arrays with other keys beside theirs. */

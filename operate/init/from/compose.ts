@@ -1,7 +1,7 @@
 import { isRecord, type JsonObject, objectOr, textOr } from "../../../faults/json";
 import { isSecretName } from "../../../faults/secrets";
 import { startsVllm, theLaunch } from "../command/launch";
-import type { WrittenFile } from "../command/scriptState";
+import type { ScriptFile } from "../command/scriptState";
 import { asWritten, type LeftOut, refuseCommand } from "../command/words";
 import { besideContainer } from "./companions";
 import {
@@ -160,7 +160,7 @@ function foldersOf(volumes: JsonObject): ReadonlyMap<string, string> {
 }
 
 /** The files that stand in the file itself, by their place in a service. */
-const contentsOf = (file: JsonObject): WrittenFile[] =>
+const contentsOf = (file: JsonObject): ScriptFile[] =>
   Object.values(objectOr(file.services)).flatMap((service) =>
     [objectOr(service).configs].flat().flatMap((each) => {
       const source = textOr(each) || textOr(objectOr(each).source);

@@ -2,7 +2,7 @@ import { isSecretName } from "../../../faults/secrets";
 import { standIn } from "../command/words";
 
 /** An option of `docker run` by its long name; `true` for a switch. */
-export type Option = readonly [name: string, value: string | true];
+export type RunOption = readonly [name: string, value: string | true];
 
 /** A container as a file describes it. */
 export interface Container {
@@ -10,7 +10,7 @@ export interface Container {
   /** Words that take the place of the image's entrypoint; empty for none. */
   readonly entrypoint?: readonly string[];
   readonly command: readonly string[];
-  readonly options: readonly Option[];
+  readonly options: readonly RunOption[];
   /** Options as a command line has them. */
   readonly raw?: readonly string[];
 }

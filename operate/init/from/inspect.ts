@@ -5,7 +5,7 @@ import { companion } from "./companions";
 import {
   dockerRunOf,
   envOption,
-  type Option,
+  type RunOption,
   scalarText,
   scalarTexts,
   variableIn,
@@ -138,7 +138,7 @@ function runOf(container: JsonObject): readonly string[] {
 }
 
 /** What else a container was given of its machine. */
-function ofHost(host: JsonObject): Option[] {
+function ofHost(host: JsonObject): RunOption[] {
   const { Memory: memory, ShmSize: shared } = host;
   const isShared = typeof shared === "number" && shared !== 0 && shared !== USUAL_SHARED;
   return [
@@ -167,7 +167,7 @@ function ofHost(host: JsonObject): Option[] {
 const OF_OTHERS =
   /^(?:org\.opencontainers|com\.(?:nvidia|docker)|io\.(?:podman|buildah)|desktop\.docker)\.|^maintainer$/;
 
-const labelsOf = ({ Config: config }: JsonObject): Option[] =>
+const labelsOf = ({ Config: config }: JsonObject): RunOption[] =>
   Object.entries(objectOr(objectOr(config).Labels)).flatMap(([name, value]) =>
     OF_OTHERS.test(name) ? [] : [["label", `${name}=${scalarText(value) ?? ""}`] as const],
   );

@@ -1,5 +1,5 @@
 import type { SERVICES } from "../../../components/services";
-import type { WrittenFile } from "../command/scriptState";
+import type { ScriptFile } from "../command/scriptState";
 import type { Launch } from "../command/started";
 import type { LeftOut } from "../command/words";
 import type { Source } from "./source";
@@ -26,9 +26,9 @@ export interface FileRead {
   /** Why it has no server, and what takes its place here; for a file without one. */
   readonly none?: string;
   /** Files that it writes: a server may be started by one of them. */
-  readonly documents?: readonly WrittenFile[];
+  readonly documents?: readonly ScriptFile[];
   /** Files that it brings, and that start nothing. */
-  readonly files?: readonly WrittenFile[];
+  readonly files?: readonly ScriptFile[];
   /** What a person is told of the file, a sentence each. */
   readonly told?: readonly string[];
 }

@@ -18,7 +18,7 @@ export const OF_MODEL: Keys = {
 };
 
 /** A model of KServe's as a container, and the resource that names it. */
-export interface ServedModel {
+export interface KserveModel {
   readonly container: JsonObject;
   /** The runtime of the same file that it runs by. */
   readonly runtime?: JsonObject;
@@ -27,7 +27,7 @@ export interface ServedModel {
 }
 
 /** The model of an InferenceService, as the container that its runtime makes of it. */
-export function servedModel(resource: JsonObject, resources: Resources): ServedModel | undefined {
+export function kserveModel(resource: JsonObject, resources: Resources): KserveModel | undefined {
   const model = objectOr(objectOr(objectOr(resource.spec).predictor).model);
   if (resource.kind !== "InferenceService" || Object.keys(model).length === 0) return undefined;
   const id = hubModel(model.storageUri);
@@ -74,7 +74,7 @@ function hubModel(uri: unknown): string | undefined {
 }
 
 /** A word with the hub's model in the place of the folder that KServe downloads it to. */
-export const withModel = (word: string, model: string | undefined): string =>
+export const withModelPath = (word: string, model: string | undefined): string =>
   model === undefined ? word : word.replace(new RegExp(`(^|=)${MODEL_INSIDE}/?$`), `$1${model}`);
 
 /** What KServe itself fills into `{{.Name}}`: the only service that the runtime is for. */

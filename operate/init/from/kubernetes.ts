@@ -1,23 +1,23 @@
 import { defined } from "../../../faults/defined";
 import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { startsVllm, theLaunch } from "../command/launch";
-import type { WrittenFile } from "../command/scriptState";
+import type { ScriptFile } from "../command/scriptState";
 import { asWritten, type LeftOut } from "../command/words";
 import { companion } from "./companions";
-import { dockerRunOf, envOption, type Option, scalarText, scalarTexts } from "./container";
+import { dockerRunOf, envOption, type RunOption, scalarText, scalarTexts } from "./container";
 import { type FilePart, type PublishedKind, readOf } from "./kind";
-import { fieldsOf, OF_MODEL, servedModel, withModel } from "./kserve";
+import { fieldsOf, kserveModel, OF_MODEL, withModelPath } from "./kserve";
 import { around, OF_CONTAINER, OF_RESOURCE, OF_RUNTIME } from "./kubernetesKeys";
 import {
   filledIn,
   mountsOf,
   nameOf,
-  publishedPorts,
+  podPorts,
+  podVariables,
   type Resources,
   servicesOf,
   unreadSources,
   type Variable,
-  variablesOf,
 } from "./kubernetesValues";
 import type { Source } from "./source";
 import { type Keys, unreadIn } from "./unread";
@@ -99,7 +99,7 @@ interface Found {
 /** The containers of all resources; a runtime of KServe's with a model is the container of that model. */
 function containersIn(placed: readonly Placed[], resources: Resources): Found[] {
   const models = placed.flatMap((of) => {
-    const served = servedModel(of.resource, resources);
+    const served = kserveModel(of.resource, resources);
     return served === undefined ? [] : [{ of, served }];
   });
   const used = new Set(models.map(({ served }) => served.runtime));
@@ -156,7 +156,7 @@ const DEEPEST = 7;
 
 function partOf(found: Found, resources: Resources, source: Source): FilePart {
   const { where, called, container } = found;
-  const variables = variablesOf(container, resources);
+  const variables = podVariables(container, resources);
   const words = runOf(found, variables, resources);
   const name = `the container \`${textOr(container.name)}\` of ${where}`;
   if (!startsVllm(words)) return { other: companion(name, textOr(container.image)) };
@@ -183,7 +183,7 @@ function runOf(
 ): readonly string[] {
   const fields = fieldsOf(resources);
   const filled = (words: unknown) =>
-    scalarTexts(words).map((word) => withModel(filledIn(word, variables, fields), model));
+    scalarTexts(words).map((word) => withModelPath(filledIn(word, variables, fields), model));
   const entrypoint = filled(container.command);
   const services = servicesOf(labels, resources);
   const stopsIn = scalarText(pod.terminationGracePeriodSeconds);
@@ -196,11 +196,11 @@ function runOf(
       ...(pod.hostIPC === true ? [["ipc", "host"] as const] : []),
       ...(pod.hostNetwork === true ? [["network", "host"] as const] : []),
       ...(stopsIn === undefined ? [] : [["stop-timeout", stopsIn] as const]),
-      ...publishedPorts(container, services).map((port) => ["publish", port] as const),
+      ...podPorts(container, services).map((port) => ["publish", port] as const),
       ...variables.map(({ name, value }) =>
         envOption(name, value && filledIn(value, variables, fields)),
       ),
-      ...mountsOf(container, pod, resources).flatMap((mount): Option[] => {
+      ...mountsOf(container, pod, resources).flatMap((mount): RunOption[] => {
         if ("folder" in mount) return [["volume", `${mount.folder}:${mount.inside}`]];
         return "sharedMemory" in mount ? [["shm-size", mount.sharedMemory]] : [];
       }),
@@ -213,7 +213,7 @@ function resourcesOf({ resources }: JsonObject) {
   const { limits, requests } = objectOr(resources);
   const all = { ...objectOr(requests), ...objectOr(limits) };
   const memory = scalarText(objectOr(limits).memory);
-  const devices = Object.entries(all).flatMap(([name, count]): Option[] => {
+  const devices = Object.entries(all).flatMap(([name, count]): RunOption[] => {
     if (!name.includes("/")) return [];
     const number = scalarText(count) ?? "";
     const isGpu = name === "nvidia.com/gpu";
@@ -283,7 +283,7 @@ function besideServers(
 }
 
 /** The files that ConfigMaps bring. */
-const filesOf = (resources: Resources): WrittenFile[] =>
+const filesOf = (resources: Resources): ScriptFile[] =>
   resources.flatMap(({ kind, data }) =>
     kind === "ConfigMap"
       ? Object.entries(objectOr(data)).map(([file, text]) => ({

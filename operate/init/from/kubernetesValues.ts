@@ -19,7 +19,7 @@ export interface Variable {
 }
 
 /** The variables of a container; those of `env` count more than those of `envFrom`. */
-export function variablesOf({ env, envFrom }: JsonObject, resources: Resources): Variable[] {
+export function podVariables({ env, envFrom }: JsonObject, resources: Resources): Variable[] {
   const all = [
     ...objectsIn(envFrom).flatMap((from) => variablesFrom(from, resources)),
     ...objectsIn(env).map((each) => variableOf(each, resources)),
@@ -92,15 +92,15 @@ export function filledIn(
 }
 
 /** A mount of a container: a folder of the machine, shared memory, or what is no folder here. */
-export type Mount =
+export type PodMount =
   | { readonly folder: string; readonly inside: string }
   | { readonly sharedMemory: string }
   | { readonly what: string; readonly why: string; readonly mount: number };
 
 /** What becomes of the mounts of a container. */
-export function mountsOf(container: JsonObject, pod: JsonObject, resources: Resources): Mount[] {
+export function mountsOf(container: JsonObject, pod: JsonObject, resources: Resources): PodMount[] {
   const volumes = new Map(objectsIn(pod.volumes).map((volume) => [volume.name, volume]));
-  return objectsIn(container.volumeMounts).map((each, mount): Mount => {
+  return objectsIn(container.volumeMounts).map((each, mount): PodMount => {
     const volume = volumes.get(each.name) ?? {};
     const inside = textOr(each.mountPath);
     const folder = folderOf(volume, resources);
@@ -151,7 +151,7 @@ function whyNot(volume: JsonObject): string {
 }
 
 /** Ports of the machine that lead to a container, as `docker run -p` has them. */
-export function publishedPorts({ ports }: JsonObject, services: Resources): readonly string[] {
+export function podPorts({ ports }: JsonObject, services: Resources): readonly string[] {
   const own = objectsIn(ports);
   const direct = own.flatMap(({ hostPort, containerPort }) =>
     hostPort === undefined ? [] : [`${scalarText(hostPort)}:${scalarText(containerPort)}`],

@@ -1,7 +1,7 @@
 import { programsOf, startsVllm, theLaunch } from "../command/launch";
 import { asWritten } from "../command/words";
 import { companion, runsInstead } from "./companions";
-import { dockerRunOf, envOption, type Option, plainWords } from "./container";
+import { dockerRunOf, envOption, plainWords, type RunOption } from "./container";
 import { withEnvFiles } from "./envFiles";
 import { type FilePart, type PublishedKind, readOf } from "./kind";
 import type { Source } from "./source";
@@ -9,8 +9,8 @@ import {
   environmentOf,
   type FoundUnit,
   hasSection,
-  type Section,
   type UnitFile,
+  type UnitSection,
   unitsIn,
   unitWords,
   withSpecifiers,
@@ -99,7 +99,7 @@ const wordsOf = ({ sections }: UnitFile, source: Source): readonly string[] =>
 const INSTEAD = "Give one whose Image= is one of vLLM, or whose Exec= begins with `vllm serve`.";
 
 /** The `podman run` that a Quadlet is. */
-function runOf(container: Section): readonly string[] {
+function runOf(container: UnitSection): readonly string[] {
   const values = (key: string) => container.get(key) ?? [];
   const [image = ""] = values("Image").slice(-1);
   const [exec = ""] = values("Exec").slice(-1);
@@ -124,7 +124,7 @@ const entrypointWords = (value: string): string[] =>
   value.startsWith("[") ? plainWords(value.replace(/[[\],]/g, " ")) : plainWords(value);
 
 /** A secret that becomes a variable of the container: `NAME,type=env,target=HF_TOKEN`. */
-function secretOption(value: string): Option[] {
+function secretOption(value: string): RunOption[] {
   const [name = "", ...more] = value.split(",");
   if (!more.includes("type=env")) return [["secret", value]];
   const target = more.find((each) => each.startsWith("target="))?.slice("target=".length);

@@ -5,7 +5,7 @@ import { readTextFile } from "../../../faults/textFile";
 import { parseYamlDocuments, type SourceDocument } from "../../../faults/yamlDocument";
 import { thousands } from "../../../units/thousands";
 import { type LineOf, linesOf } from "../command/lines";
-import type { WrittenFile } from "../command/scriptState";
+import type { ScriptFile } from "../command/scriptState";
 import { asWritten, COMMAND, expansions, type LeftOut, refuseCommand } from "../command/words";
 import { pageRead } from "./page";
 
@@ -93,7 +93,7 @@ function refuseOverlong(text: string): void {
 /** A source with the files that it writes itself: these are known wherever they are to lie. */
 export function withWritten<Sought extends Pick<Source, "beside">>(
   source: Sought,
-  files: readonly WrittenFile[],
+  files: readonly ScriptFile[],
 ): Sought {
   const named = (name: string) =>
     files.findLast(({ file = "" }) => asWritten(file) === asWritten(name));

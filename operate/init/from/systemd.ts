@@ -14,7 +14,7 @@ import {
   environmentOf,
   type FoundUnit,
   hasSection,
-  type Section,
+  type UnitSection,
   unitsIn,
   unitWords,
   withSpecifiers,
@@ -35,7 +35,7 @@ export const systemd: PublishedKind = {
 
 /** What one unit of a text starts, and the words of its command. */
 function partOf({ unit, line, called }: FoundUnit, source: Source, isOnly: boolean) {
-  const service: Section = unit.sections.get("Service") ?? new Map();
+  const service: UnitSection = unit.sections.get("Service") ?? new Map();
   const { variables, unread } = variablesOf(service, source);
   const commands = (service.get("ExecStart") ?? []).map((command) =>
     withEnvFiles(unitWords(command.replace(/^[-@:+!|]+/, ""), variables), source),
@@ -66,7 +66,7 @@ function partOf({ unit, line, called }: FoundUnit, source: Source, isOnly: boole
 }
 
 /** How long the unit's command may take to end; a container's own time counts first. */
-function stopGraceOf(service: Section, { container }: Launch): ServerValue[] {
+function stopGraceOf(service: UnitSection, { container }: Launch): ServerValue[] {
   const seconds = stopGrace(service.get("TimeoutStopSec")?.at(-1) ?? "");
   return container?.stopGraceSeconds === undefined ? stopGraceValues(seconds) : [];
 }
@@ -81,7 +81,7 @@ function noneText(words: readonly string[] = []): string {
 }
 
 /** The variables of a service, and the files of which nothing could be read. */
-function variablesOf(service: Section, { beside }: Source) {
+function variablesOf(service: UnitSection, { beside }: Source) {
   const variables = new Map(environmentOf(service.get("Environment") ?? []));
   const unread: string[] = [];
   for (const file of service.get("EnvironmentFile") ?? []) {

@@ -4,11 +4,11 @@ import { standIn } from "../command/words";
 import { plainWords, variableIn } from "./container";
 
 /** Values of each key of a section, in their order. */
-export type Section = ReadonlyMap<string, readonly string[]>;
+export type UnitSection = ReadonlyMap<string, readonly string[]>;
 
 /** A file of systemd's form. */
 export interface UnitFile {
-  readonly sections: ReadonlyMap<string, Section>;
+  readonly sections: ReadonlyMap<string, UnitSection>;
   /** The line of a key that still has a value, of its last one; without a key, of the section. */
   lineAt(section: string, key?: string): number | undefined;
 }
