@@ -25,7 +25,7 @@ const UNNUMBERED: readonly Family[] = [
   { stem: /^mistral-large-instruct-24\d\d/, billions: 123, source: CARD },
   { stem: /^pixtral-large-instruct-24\d\d/, billions: 124, source: CARD },
   { stem: /^mistral-nemo/, billions: 12.2, source: CARD },
-  { stem: /^glm-4\.5-air/, billions: 107, source: CARD },
+  { stem: /^glm-4\.5-air/, billions: 106, source: CARD },
   { stem: /^phi-4(?:-reasoning(?:-plus)?)?/, billions: 14.7, source: CARD },
   { stem: /^phi-3\.5-mini/, billions: 3.8, source: CARD },
   { stem: /^phi-3-mini-(?:4|128)k/, billions: 3.8, source: CARD },
