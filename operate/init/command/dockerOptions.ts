@@ -5,6 +5,7 @@ import { mayBeQuoted } from "../../../faults/quoting";
 import { holdsSecret } from "../../../faults/secrets";
 import { isIn } from "../../../machines/home";
 import { fitsServer } from "../../models/leastServer";
+import { NOT_CARRIED } from "../notCarriedOver";
 import { assigned, isAssignment } from "./assignments";
 import { libraryOfOther } from "./otherMachine";
 import { isToFill } from "./placeholder";
@@ -172,26 +173,25 @@ export const NO_ENV_FILE =
 /** Why an option of `docker run` is not carried over. */
 const WHY: Readonly<Record<string, string>> = {
   detach: "Pulumi starts the container, and Docker keeps it running.",
-  rm: "the container stays when it stops, so that its log can be read.",
-  network: "the container is on a network of its own, and its port is published.",
-  restart: "it is `unless-stopped` here.",
+  rm: NOT_CARRIED.stays,
+  network: NOT_CARRIED.ownNetwork,
+  restart: NOT_CARRIED.restarts,
   "shm-size": "with `--ipc host` /dev/shm is the machine's.",
   ipc: "it is `host` here.",
-  gpus: "the container gets all GPUs of the machine.",
-  privileged: "no container here has the machine's privileges.",
+  gpus: NOT_CARRIED.allGpus,
+  privileged: NOT_CARRIED.privileges,
   ulimit: "memlock is `lockedMemoryBytes`, the stack is 64 MiB, and other limits are Docker's own.",
   memory: "the share of the memory limits vLLM; Docker's limit doesn't count GPU memory.",
-  user: "vLLM runs as the image's own user.",
+  user: NOT_CARRIED.ownUser,
   entrypoint: "the start gate takes its place and starts `vllm serve`.",
   "env-file": NO_ENV_FILE,
-  secret:
-    "a server gets no file with a secret: `huggingFaceTokenVariable` names the variable of your shell with the token.",
+  secret: NOT_CARRIED.secretFile,
   label: "the labels here name the stack's machine and server.",
   "stop-timeout": NO_STOP_GRACE,
   ...Object.fromEntries(
     ["cmd", "interval", "timeout", "start-period", "start-interval", "retries"].map((name) => [
       `health-${name}`,
-      "the health check asks for /health, and `healthcheck` sets its times.",
+      NOT_CARRIED.health,
     ]),
   ),
   platform: "Docker takes the image that is made for the machine.",
@@ -265,7 +265,7 @@ function becomes(
   const stopGraceSeconds = name === "stop-timeout" ? stopGrace(value) : undefined;
   if (stopGraceSeconds !== undefined) return { stopGraceSeconds };
   if (ownValue(SET_HERE, name)?.test(value)) return { setHere: `--${name}` };
-  return { leftOut: [leftOut(option, ownValue(WHY, name) ?? NO_OPTION)] };
+  return { leftOut: [leftOut(option, ownValue(WHY, name) ?? NOT_CARRIED.setting)] };
 }
 
 /** What becomes of a volume; `cacheInside` is where the container looks for models. */
@@ -338,8 +338,6 @@ function mountText(source: string, from: string | undefined, to: string): string
 }
 
 const IN_A_LINE = { collectionStyle: "flow", flowCollectionPadding: false, lineWidth: 0 } as const;
-
-const NO_OPTION = "a server has no setting for it.";
 
 /** Says of an option why it isn't carried over. */
 function leftOut(option: DockerOption, why: string): LeftOut {

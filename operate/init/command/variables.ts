@@ -4,6 +4,7 @@ import { ownValue } from "../../../faults/defined";
 import { holdsSecret, isSecretName } from "../../../faults/secrets";
 import { isIn } from "../../../machines/home";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
+import { NOT_CARRIED } from "../notCarriedOver";
 import { folderOf } from "./dockerOptions";
 import { ofOtherMachine } from "./otherMachine";
 import { isToFill } from "./placeholder";
@@ -127,7 +128,7 @@ function whyNot(name: string, given: string, places: VariablePlaces): string | u
   if (other !== undefined) return other;
   if (!places.inContainer && OF_THE_MACHINE.test(name)) return NOT_INSIDE;
   if (PLACES.test(name)) return "models lie in `modelCache`, and other caches in a volume.";
-  if (GPUS.test(name)) return "the container gets all GPUs of the machine.";
+  if (GPUS.test(name)) return NOT_CARRIED.allGpus;
   if (!/^[A-Z_][A-Z0-9_]*$/.test(name))
     return "names in `environment` have only capitals, digits and underscores.";
   if (expansions(given).length > 0) return unknownText(name, given, places);

@@ -3,6 +3,7 @@ import { isSecretName } from "../../../faults/secrets";
 import { startsVllm, theLaunch } from "../command/launch";
 import type { ScriptFile } from "../command/scriptState";
 import { asWritten, type LeftOut, refuseCommand } from "../command/words";
+import { copies, NOT_CARRIED } from "../notCarriedOver";
 import { besideContainer } from "./companions";
 import {
   dockerRunOf,
@@ -51,42 +52,32 @@ const SWITCHES: Readonly<Record<string, string>> = {
   read_only: "read-only",
 };
 
-const areRead = (table: Readonly<Record<string, string>>): Keys =>
-  Object.fromEntries(Object.keys(table).map((key) => [key, true]));
-
-const ONE_CONTAINER = (value: unknown): string | undefined =>
-  value === 1
-    ? undefined
-    : "a server is one container: each further one is a server of its own, with its memory.";
-
 /** What becomes of the keys of a service. */
 const OF_SERVICE: Keys = {
-  ...areRead(OPTIONS),
-  ...areRead(SWITCHES),
+  ...alike(true, ...Object.keys(OPTIONS), ...Object.keys(SWITCHES)),
   ...alike(true, "image command entrypoint environment env_file", "ports ulimits gpus extends"),
-  healthcheck: "the health check asks for /health, and `healthcheck` sets its times.",
+  healthcheck: NOT_CARRIED.health,
   depends_on: "each container here starts by itself, and clients wait for none.",
-  networks: "the container is on a network of its own, and its port is published.",
+  networks: NOT_CARRIED.ownNetwork,
   profiles: "it runs only where somebody asks for it: that is `start: onRequest` of a server.",
   build: "this program builds no images: pin one that is in a registry.",
-  logging: "Docker keeps the log by its own settings.",
+  logging: NOT_CARRIED.log,
   expose: "the server's port is published on the machine.",
-  secrets:
-    "a server gets no file with a secret: `huggingFaceTokenVariable` names the variable of your shell with the token.",
-  configs: "a server gets no file but those of its folders (`mounts`).",
-  scale: ONE_CONTAINER,
+  secrets: NOT_CARRIED.secretFile,
+  configs: NOT_CARRIED.files,
+  scale: copies,
   deploy: {
     resources: {
       limits: { memory: true },
       reservations: {
         devices: true,
-        memory: "memory is reserved by the share: `gpuMemoryUtilization`.",
+        memory: NOT_CARRIED.reserved,
       },
     },
-    replicas: ONE_CONTAINER,
+    replicas: copies,
     mode: "a server is one container of one machine.",
-    placement: "the server is on the machine that the stack file is of.",
-    restart_policy: "it is `unless-stopped` here.",
+    placement: NOT_CARRIED.thisMachine,
+    restart_policy: NOT_CARRIED.restarts,
   },
 };
 
@@ -94,9 +85,9 @@ const OF_SERVICE: Keys = {
 const OF_FILE: Keys = {
   ...alike(true, "services version name"),
   volumes: { "*": { external: true, name: true, driver_opts: true, driver: isLocal } },
-  networks: "the container is on a network of its own, and its port is published.",
+  networks: NOT_CARRIED.ownNetwork,
   secrets: "no secret is taken over: each has a variable of your shell.",
-  configs: "a server gets no file but those of its folders (`mounts`).",
+  configs: NOT_CARRIED.files,
   include: "only this file is read: give what `docker compose config` prints, which has them all.",
 };
 

@@ -1,6 +1,7 @@
 import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { startsVllm, theLaunch } from "../command/launch";
 import type { LeftOut } from "../command/words";
+import { NOT_CARRIED } from "../notCarriedOver";
 import { companion } from "./companions";
 import {
   dockerRunOf,
@@ -59,8 +60,6 @@ const USUAL_SHARED = 64 * 1024 * 1024;
 const said = (value: unknown, why: string): string | undefined =>
   value === 0 || value === -1 || value === false || value === "" ? undefined : why;
 
-const NO_SETTING = "a server has no setting for it.";
-
 /** What becomes of what Docker has of a container: it names each of its own defaults, too. */
 const OF_HOST: Keys = {
   ...alike(
@@ -76,16 +75,12 @@ const OF_HOST: Keys = {
     "ContainerIDFile CgroupParent Cgroup Isolation",
     "VolumeDriver Annotations CgroupManager CgroupMode",
   ),
-  AutoRemove: (value) =>
-    said(value, "the container stays when it stops, so that its log can be read."),
+  AutoRemove: (value) => said(value, NOT_CARRIED.stays),
   LogConfig: (value) =>
-    Object.keys(objectOr(objectOr(value).Config)).length > 0
-      ? "Docker keeps the log by its own settings."
-      : undefined,
+    Object.keys(objectOr(objectOr(value).Config)).length > 0 ? NOT_CARRIED.log : undefined,
   MemorySwap: (value) => said(value, "Docker's limit doesn't count GPU memory."),
-  MemoryReservation: (value) =>
-    said(value, "memory is reserved by the share: `gpuMemoryUtilization`."),
-  "*": (value) => said(value, NO_SETTING),
+  MemoryReservation: (value) => said(value, NOT_CARRIED.reserved),
+  "*": (value) => said(value, NOT_CARRIED.setting),
 };
 
 const unread = (container: JsonObject, at: readonly number[], { lineAt }: Source): LeftOut[] =>

@@ -1,5 +1,6 @@
 import { type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { asWritten, type LeftOut, standIn } from "../command/words";
+import { NOT_CARRIED } from "../notCarriedOver";
 import { elsewhere, scalarText } from "./container";
 
 /** The resources of a manifest, and what its containers get of them. */
@@ -70,7 +71,7 @@ export function unreadSources({ envFrom }: JsonObject, resources: Resources) {
       const what = `the variables of ${kind} \`${asWritten(textOr(name))}\` (\`envFrom\`)`;
       const why =
         kind === "Secret"
-          ? "no secret is taken over: `huggingFaceTokenVariable` names the variable of your shell."
+          ? NOT_CARRIED.secret
           : "it isn't in this file: add it, or write its variables as `environment`.";
       return [{ what, why }];
     },
@@ -143,8 +144,7 @@ function volumeText(volume: JsonObject, name: string, inside: string): string {
 function whyNot(volume: JsonObject): string {
   if (volume.emptyDir !== undefined)
     return "it begins empty: a server keeps such files in its own container.";
-  if (volume.secret !== undefined)
-    return "no secret is taken over: `huggingFaceTokenVariable` names the variable of your shell.";
+  if (volume.secret !== undefined) return NOT_CARRIED.secret;
   if (volume.configMap !== undefined)
     return "a server gets only folders of the machine: put its files into one, and write it as `mounts`.";
   return "which folder of the machine that is doesn't stand in this file: set `modelCache`, or write it as `mounts`.";

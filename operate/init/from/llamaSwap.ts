@@ -3,6 +3,7 @@ import { listOf } from "../../../faults/quoting";
 import { assigned } from "../command/assignments";
 import { programsOf, startsVllm, theLaunch } from "../command/launch";
 import { asWritten, type LeftOut, standIn } from "../command/words";
+import { NOT_CARRIED } from "../notCarriedOver";
 import { companion } from "./companions";
 import { plainWords, scalarText, scalarTexts } from "./container";
 import { withEnvFiles } from "./envFiles";
@@ -123,7 +124,7 @@ const OF_MODEL: Keys = {
   filters: "requests reach the server as they are.",
   cmdStop: "`serving stop` stops it.",
   proxy: "the server is asked at its own port.",
-  checkEndpoint: "the health check asks for /health, and `healthcheck` sets its times.",
+  checkEndpoint: NOT_CARRIED.health,
   useModelName: "write that name as `servedModelName`.",
 };
 
@@ -135,10 +136,10 @@ const OF_CONTAINER: Keys = {
 /** The same of the whole file. */
 const OF_FILE: Keys = {
   ...alike(true, "models macros startPort"),
-  groups: "which servers run together follows from the machine's memory (`onDemand`).",
-  matrix: "which servers run together follows from the machine's memory (`onDemand`).",
+  groups: NOT_CARRIED.togetherByMemory,
+  matrix: NOT_CARRIED.togetherByMemory,
   hooks: "a server with `start: always` runs from the beginning.",
-  healthCheckTimeout: "the health check asks for /health, and `healthcheck` sets its times.",
+  healthCheckTimeout: NOT_CARRIED.health,
 };
 
 const unread = (name: string, model: JsonObject, { lineAt }: Source, more: Keys): LeftOut[] =>

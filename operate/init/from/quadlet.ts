@@ -1,5 +1,6 @@
 import { programsOf, startsVllm, theLaunch } from "../command/launch";
 import { asWritten } from "../command/words";
+import { NOT_CARRIED } from "../notCarriedOver";
 import { companion, runsInstead } from "./companions";
 import { dockerRunOf, envOption, plainWords, type RunOption } from "./container";
 import { withEnvFiles } from "./envFiles";
@@ -42,17 +43,19 @@ const OPTIONS: Readonly<Record<string, string>> = {
 
 /** What becomes of the other keys of the container. */
 const OF_CONTAINER: Keys = {
-  ...Object.fromEntries(Object.keys(OPTIONS).map((key) => [key, true])),
-  ...alike(true, "Image Exec Entrypoint Environment", "PodmanArgs GlobalArgs Secret"),
+  ...alike(
+    true,
+    ...Object.keys(OPTIONS),
+    "Image Exec Entrypoint Environment",
+    "PodmanArgs GlobalArgs Secret",
+  ),
   AutoUpdate: "the image is pinned: `serving pin --newer` lists newer ones.",
-  ...Object.fromEntries(
-    ["Interval", "Timeout", "StartPeriod", "Retries", "OnFailure"].map((key) => [
-      `Health${key}`,
-      "the health check asks for /health, and `healthcheck` sets its times.",
-    ]),
+  ...alike(
+    NOT_CARRIED.health,
+    "HealthInterval HealthTimeout HealthStartPeriod HealthRetries HealthOnFailure",
   ),
   Notify: "clients wait for none: `serving status --wait` follows a start.",
-  LogDriver: "Docker keeps the log, and `serving logs` reads it.",
+  LogDriver: NOT_CARRIED.logs,
   Pod: "the container is one of its own, and its port is published.",
   EnvironmentHost: "a server gets the variables of `environment` alone.",
 };

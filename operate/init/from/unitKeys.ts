@@ -1,5 +1,6 @@
 import { NO_STOP_GRACE, stopGrace } from "../command/stopGrace";
 import type { LeftOut } from "../command/words";
+import { NOT_CARRIED } from "../notCarriedOver";
 import type { UnitFile } from "./unitFile";
 import { alike, type Keys, unreadIn } from "./unread";
 
@@ -35,9 +36,9 @@ export const OF_SERVICE: Keys = {
     "TimeoutStartSec TimeoutSec WatchdogSec",
   ),
   TimeoutStopSec: (value) => (stopGrace(String(value)) === undefined ? NO_STOP_GRACE : undefined),
-  ...alike("vLLM runs as the image's own user.", "User Group SupplementaryGroups DynamicUser"),
+  ...alike(NOT_CARRIED.ownUser, "User Group SupplementaryGroups DynamicUser"),
   ...alike(
-    "a server's container has folders of its own.",
+    NOT_CARRIED.ownFolders,
     "WorkingDirectory RootDirectory RuntimeDirectory StateDirectory",
     "CacheDirectory LogsDirectory ReadWritePaths BindPaths",
   ),
@@ -47,10 +48,7 @@ export const OF_SERVICE: Keys = {
     "the share of the memory limits vLLM; a limit of the kernel's doesn't count GPU memory.",
     "MemoryMax MemoryHigh MemoryLimit MemorySwapMax",
   ),
-  ...alike(
-    "Docker keeps the log, and `serving logs` reads it.",
-    "StandardOutput StandardError SyslogIdentifier",
-  ),
+  ...alike(NOT_CARRIED.logs, "StandardOutput StandardError SyslogIdentifier"),
   ...alike(
     "a server gets the variables of `environment`, and its token by `huggingFaceTokenVariable`.",
     "PassEnvironment UnsetEnvironment LoadCredential SetCredential",

@@ -1,6 +1,7 @@
 import { defined, ownValue } from "../../../faults/defined";
 import { isRecord, type JsonObject } from "../../../faults/json";
 import { asWritten, type LeftOut } from "../command/words";
+import { NOT_CARRIED } from "../notCarriedOver";
 
 /**
  * What becomes of a key: it is read (`true`), a text says why not, a map is of the keys below it, and
@@ -27,8 +28,6 @@ interface Words {
   /** Said of a key that `Keys` lacks. */
   readonly otherwise?: string;
 }
-
-const NO_SETTING = "a server has no setting for it.";
 
 /** More keys than anybody reads about. */
 const MOST = 100;
@@ -64,11 +63,11 @@ export function unreadIn(value: unknown, keys: Keys, words: Words): LeftOut[] {
 /** Any other key of a map whose keys are names. */
 const ANY = "*";
 
-const NO_MEANING = () => NO_SETTING;
+const NO_MEANING = () => NOT_CARRIED.setting;
 
 function whyOf(meaning: Exclude<Meaning, Keys>, value: unknown, words: Words): string | undefined {
   if (meaning === true || isEmpty(value)) return undefined;
-  if (meaning === NO_MEANING) return words.otherwise ?? NO_SETTING;
+  if (meaning === NO_MEANING) return words.otherwise ?? NOT_CARRIED.setting;
   return typeof meaning === "string" ? meaning : meaning(value);
 }
 
