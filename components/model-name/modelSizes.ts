@@ -12,33 +12,34 @@ interface Family {
 /** Where the sizes are from: `parameter_count` and `precision` of its files, 2026-08-21. */
 const RECIPES = "vllm-project/recipes 8959cf64";
 
-const CARD = "its model card";
+/** As its makers and those who serve it write it, 2026-11-30. */
+const PUBLISHED = "its published size";
 
 /** 8 bits, and 4 with a scale of 8 bits for 32 weights or of 16 for 128. */
 const [FP8, MXFP4, INT4] = [8, 4.25, 4.125];
 
-/** Families whose names have no number of parameters. Figures: `RECIPES`, or the cards of the models. */
+/** Families whose names have no number of parameters. Figures: `RECIPES`, or `PUBLISHED`. */
 const UNNUMBERED: readonly Family[] = [
-  { stem: /^devstral-small-25\d\d/, billions: 23.6, source: CARD },
-  { stem: /^magistral-small-25\d\d/, billions: 23.6, source: CARD },
-  { stem: /^mistral-small-instruct-2409/, billions: 22.2, source: CARD },
-  { stem: /^mistral-large-instruct-24\d\d/, billions: 123, source: CARD },
-  { stem: /^pixtral-large-instruct-24\d\d/, billions: 124, source: CARD },
-  { stem: /^mistral-nemo/, billions: 12.2, source: CARD },
-  { stem: /^glm-4\.5-air/, billions: 106, source: CARD },
-  { stem: /^phi-4(?:-reasoning(?:-plus)?)?/, billions: 14.7, source: CARD },
-  { stem: /^phi-3\.5-mini/, billions: 3.8, source: CARD },
-  { stem: /^phi-3-mini-(?:4|128)k/, billions: 3.8, source: CARD },
-  { stem: /^phi-3-medium-(?:4|128)k/, billions: 14, source: CARD },
-  { stem: /^granite-4\.0-h-small/, billions: 32.2, source: CARD },
-  { stem: /^granite-4\.0-h-tiny/, billions: 6.9, source: CARD },
-  { stem: /^granite-4\.0-(?:h-)?micro/, billions: 3.2, source: CARD },
-  { stem: /^(?:c4ai-)?command-a-03-2025/, billions: 111, source: CARD },
-  { stem: /^(?:c4ai-)?command-r-plus(?:-08-2024)?/, billions: 104, source: CARD },
-  { stem: /^(?:ai21-)?jamba-mini-1\.\d/, billions: 51.6, source: CARD },
-  { stem: /^(?:ai21-)?jamba-large-1\.\d/, billions: 398, source: CARD },
-  { stem: /^deepseek-(?:coder-)?v2-lite/, billions: 15.7, source: CARD },
-  { stem: /^deepseek-(?:v2\.5(?:-1210)?|coder-v2)/, billions: 236, source: CARD },
+  { stem: /^devstral-small-25\d\d/, billions: 24, source: PUBLISHED },
+  { stem: /^magistral-small-25\d\d/, billions: 24, source: PUBLISHED },
+  { stem: /^mistral-small-instruct-2409/, billions: 22, source: PUBLISHED },
+  { stem: /^mistral-large-instruct-24\d\d/, billions: 123, source: PUBLISHED },
+  { stem: /^pixtral-large-instruct-24\d\d/, billions: 124, source: PUBLISHED },
+  { stem: /^mistral-nemo/, billions: 12, source: PUBLISHED },
+  { stem: /^glm-4\.5-air/, billions: 106, source: PUBLISHED },
+  { stem: /^phi-4(?:-reasoning(?:-plus)?)?/, billions: 14.7, source: PUBLISHED },
+  { stem: /^phi-3\.5-mini/, billions: 3.8, source: PUBLISHED },
+  { stem: /^phi-3-mini-(?:4|128)k/, billions: 3.8, source: PUBLISHED },
+  { stem: /^phi-3-medium-(?:4|128)k/, billions: 14, source: PUBLISHED },
+  { stem: /^granite-4\.0-h-small/, billions: 32.2, source: PUBLISHED },
+  { stem: /^granite-4\.0-h-tiny/, billions: 7, source: PUBLISHED },
+  { stem: /^granite-4\.0-(?:h-)?micro/, billions: 3, source: PUBLISHED },
+  { stem: /^(?:c4ai-)?command-a-03-2025/, billions: 111, source: PUBLISHED },
+  { stem: /^(?:c4ai-)?command-r-plus(?:-08-2024)?/, billions: 104, source: PUBLISHED },
+  { stem: /^(?:ai21-)?jamba-mini-1\.\d/, billions: 52, source: PUBLISHED },
+  { stem: /^(?:ai21-)?jamba-large-1\.\d/, billions: 398, source: PUBLISHED },
+  { stem: /^deepseek-(?:coder-)?v2-lite/, billions: 15.7, source: PUBLISHED },
+  { stem: /^deepseek-(?:v2\.5(?:-1210)?|coder-v2)/, billions: 236, source: PUBLISHED },
   { stem: /^deepseek-(?:v3(?:\.\d)?|r1)/, billions: 671, bits: FP8 },
   { stem: /^deepseek-v4-flash/, billions: 284, bits: MXFP4 },
   { stem: /^deepseek-v4-pro/, billions: 1600, bits: MXFP4 },
@@ -92,7 +93,7 @@ const FEWER_BITS: readonly Family[] = [
 
 /** Words that may follow a family's name without making another model of it. */
 const SAME_MODEL =
-  /^(?:\d{3,6}|v\d|instruct|thinking|base|chat|exp|speciale|terminus|preview|hf|it|mtp|gb10|dynamic|block|kv|dspark|ct|unsloth|bnb|bitsandbytes|autoawq|sym|asym|g\d{2,3}|abliterated|base|(?:nv|mx)?fp\d+|bf16|awq|gptq|autoround|int\d|[2-8]bit|w\d+a\d+|quantized\.w\d+a\d+|mixed|gguf|latest)$/;
+  /^(?:\d{3,6}|v\d|instruct|thinking|base|chat|exp|speciale|terminus|preview|hf|it|mtp|gb10|dynamic|block|kv|dspark|ct|unsloth|bnb|bitsandbytes|autoawq|sym|asym|g\d{2,3}|abliterated|(?:nv|mx)?fp\d+|bf16|awq|gptq|autoround|int\d|[2-8]bit|w\d+a\d+|quantized\.w\d+a\d+|mixed|gguf|latest)$/;
 
 /** Published sizes are rounded: 1T of 1026 billion, 357B of 355. */
 const ROUNDED = 0.965;
