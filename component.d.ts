@@ -61,7 +61,7 @@ export interface LocalServingOutputs {
 
 /**
  * Every machine of a Pulumi program: `settings` are checked, planned and judged as those of a stack
- * file. If they are refused, the program ends before the first resource of this component.
+ * file. If they are refused, an update ends before the first resource of this component.
  */
 export declare class LocalServing extends ComponentResource implements LocalServingOutputs {
   constructor(name: string, args: LocalServingArgs, opts?: ComponentResourceOptions);

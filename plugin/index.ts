@@ -17,7 +17,7 @@ export interface LocalServingArgs {
 
 /**
  * Model servers, chat and coding clients on machines with unified memory. The settings are checked,
- * planned and judged as those of a stack file. If they are refused, the program ends before the
+ * planned and judged as those of a stack file. If they are refused, an update ends before the
  * first resource of this component.
  */
 export class LocalServing extends ComponentResource {

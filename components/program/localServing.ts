@@ -165,7 +165,7 @@ export class Serving {
 
 /**
  * Every machine of a Pulumi program: `settings` are checked, planned and judged as those of a stack
- * file. If they are refused, the program ends before the first resource of this component.
+ * file. If they are refused, an update ends before the first resource of this component.
  */
 export class LocalServing extends ComponentResource<DeclaredOutputs> {
   /** URLs by machine, then by the keys of servers and services; known once its machine is applied. */
