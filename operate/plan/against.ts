@@ -7,6 +7,7 @@ import type { StackSettings } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { isHere } from "../../machines/address";
 import { type Judged, judge, type Levels } from "../../policies/judge";
+import { stackOf } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
 import { instanceALines, memorySections, type Section, section, whatChanges } from "./changeReport";
 import { type Earlier, earlier } from "./earlier";
@@ -255,8 +256,7 @@ function nextSection(
     why,
   }: { readonly changes: readonly MachineChange[]; readonly why: string | undefined },
 ): Section {
-  const [, stack] = /^Pulumi\.(.+)\.yaml$/.exec(basename(file)) ?? [];
-  const typed = (text: string) => forStack(text, defined({ stack }));
+  const typed = (text: string) => forStack(text, defined({ stack: stackOf(file) }));
   const run = appliedBy(changes);
   const merges = source !== "applied" && source !== "verified";
   const title = merges ? "To run after merging" : "To run";

@@ -11,7 +11,7 @@ import { shellWords } from "../../faults/shellWords";
 import { readTextFile } from "../../faults/textFile";
 import { nothingApplied } from "../stack/nothingApplied";
 import { readStack } from "../stack/readStack";
-import { impliedStack } from "../stack/stackFile";
+import { impliedStack, stackOf } from "../stack/stackFile";
 import { passedStackFile } from "../verify/lastVerify";
 
 /** A state of the stack that a plan is compared with. */
@@ -50,7 +50,7 @@ export async function lastVerified(file: string, planned: Plan) {
       (await nothingApplied(planned.machines, { file })) ??
         `--against verified: no \`serving verify\` of ${basename(file)} has passed as a whole yet. Run it: it keeps the file that passes.`,
     );
-  const [, name] = /^Pulumi\.(.+)\.yaml$/.exec(basename(file)) ?? [];
+  const name = stackOf(file);
   const stack = name === undefined || name === impliedStack() ? [] : ["--stack", name];
   const back = `${shellWords(["cp", passed, file])} && ${shellWords(["serving", "up", ...stack])}`;
   return { ...planOf("verified", passed, readTextFile(passed)), back };

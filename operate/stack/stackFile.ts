@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { Option } from "commander";
 import { projectAbove } from "../../bundle/project.cjs";
 import { WrongUse } from "../../commandLine/exit";
@@ -127,8 +127,12 @@ const fileOf = (stack: string, project = projectFolder()): string =>
 
 export const stackNames = (project = projectFolder()): string[] =>
   readdirSync(project)
-    .flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? [])
+    .flatMap((name) => stackOf(name) ?? [])
     .sort();
+
+/** Name of the stack that a file is of; `undefined` where its name has none. */
+export const stackOf = (file: string): string | undefined =>
+  /^Pulumi\.(.+)\.yaml$/.exec(basename(file))?.[1];
 
 /**
  * The operator's project, which holds his stack files, models, levels and state: the nearest folder

@@ -1,7 +1,6 @@
-import { basename } from "node:path";
 import { shellWord, shellWords } from "../../faults/shellWords";
 import { HERE, isOverSsh } from "../../machines/address";
-import { impliedStack, isInProject, type StackFileOptions } from "./stackFile";
+import { impliedStack, isInProject, type StackFileOptions, stackOf } from "./stackFile";
 
 /** A command on a machine, as a person types it here. */
 export function typedOn(
@@ -38,7 +37,7 @@ export const forStack = (command: string, options: StackFileOptions): string =>
 
 /** The same for many commands: the project's folder is looked at once. */
 export function typedFor({ stack, file }: StackFileOptions): (command: string) => string {
-  const name = file === undefined ? stack : /^Pulumi\.(.+)\.yaml$/.exec(basename(file))?.[1];
+  const name = file === undefined ? stack : stackOf(file);
   // Without a project there is no stack but the one in the file.
   const other = name !== undefined && isInProject() && name !== impliedStack();
   const reads = file !== undefined ? ` --file ${shellWord(file)}` : other ? ` --stack ${name}` : "";
