@@ -18,7 +18,7 @@ import { type Finding, findingsOf, type Rule, stackJudge } from "./rules/rule";
  * for the stack under one name; a rule that also advises gets a sibling that only warns, since a
  * policy has one level for all it says. `locate` finds the lines of the stack file.
  */
-export function enginePolicies(rules: readonly Rule[], locate: Locate = () => ({})): Policies {
+export function enginePolicies(rules: readonly Rule[], locate?: Locate): Policies {
   const inputs = new Inputs();
   return rules.flatMap((rule, index) => {
     // Disabled policies are not asked. The first rule is fixed, so it always meets a resource
@@ -38,7 +38,7 @@ const TOLD = "The program's error says what to change, and where.";
 /** How a policy reads resources, and the lines of the stack file. */
 interface Reading {
   readonly inputs: Inputs;
-  readonly locate: Locate;
+  readonly locate: Locate | undefined;
   readonly read: (args: ResourceValidationArgs) => DeclaredResource;
 }
 

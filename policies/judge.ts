@@ -35,8 +35,7 @@ export type Levels = Readonly<Record<string, Level>>;
 export function judge(
   resources: readonly DeclaredResource[],
   levels: Levels = {},
-  // Without a stack file there are no places.
-  locate: Locate = () => ({}),
+  locate?: Locate,
 ): Judged[] {
   const plain = resources.map(withPlainProps);
   return rules.flatMap((rule): Judged[] => {

@@ -71,8 +71,7 @@ export function memoryFigures({ ledger }: MachinePlan): MemoryFigures {
 }
 
 /**
- * A server's KV cache as reviews have it; the lower figures are those of the
- * least room.
+ * A server's KV cache as reviews have it; the lower figures are those of the least room.
  */
 export interface KvFigures {
   readonly room: Pick<ServerKv["room"], "basis" | "source" | "lowGiB" | "highGiB">;

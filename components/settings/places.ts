@@ -66,7 +66,12 @@ export type Locate = (path: readonly string[]) => {
  * What was found, with what to write where in the stack file: at the end of its message, and the
  * same as data.
  */
-export function placed(message: string, change: SettingToChange | undefined, locate: Locate) {
+export function placed(
+  message: string,
+  change: SettingToChange | undefined,
+  // Without a stack file there are no places.
+  locate: Locate = () => ({}),
+) {
   if (change === undefined) return { message };
   const { value } = change;
   const { line, path: given } = locate(change.path);

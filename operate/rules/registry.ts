@@ -321,7 +321,7 @@ function namesOf({ hit, server: { key, container, settings }, picture }: Told) {
     seeTheLink: SEE_THE_LINK,
     notOurFile: stack?.settings.bridge && NOT_OUR_FILE,
     template: argumentsOf(hit.log).find(({ names }) => names.includes("--chat-template"))?.value,
-    fixedCache: hasFixedCache(hit.log, { ...defined({ settings }) }) || undefined,
+    fixedCache: hasFixedCache(hit.log, defined({ settings })) || undefined,
     current,
     pinNewer: pinNewer(current),
   };

@@ -119,16 +119,13 @@ export function engineDataFor(image: unknown, version: string | undefined) {
   const official =
     hubName(reference?.repository ?? "") === OFFICIAL ||
     knownRelease(reference?.digest) !== undefined;
+  const other = official ? "" : OTHERS_BUILD;
+  const doubt = data.version === release ? other : comparedText(release, data.version);
   return {
     data,
     /** vLLM's own image in exactly this version; else the data is the nearest that there is. */
-    exact: data.version === release && official,
+    exact: doubt === "",
     /** Why a name that the data lacks may be known there, a sentence; empty where nothing says so. */
-    doubt:
-      data.version === release
-        ? official
-          ? ""
-          : OTHERS_BUILD
-        : comparedText(release, data.version),
+    doubt,
   };
 }

@@ -73,8 +73,6 @@ function isAfter(hit: Sighting, sign: Sign): boolean {
 /** torch counts memory of CUDA graphs, which are captured once the weights are there. */
 const hasGraphs = ({ line }: Sighting): boolean => line.includes("allocated in private pools");
 
-const isPinned = (hit: Sighting, server: Server): boolean => hasFixedCache(hit.log, server);
-
 /** A log that came to its end well, or containers that are all healthy. */
 function servesWell(picture: Picture): boolean {
   const states = plannedStates(picture).filter(
@@ -141,7 +139,7 @@ export const memory: readonly (WeighingRule | Row)[] = [
       const hadWeights =
         hasGraphs(hit) ||
         (hit.afterServing ?? [WEIGHTS_LOADED, READY].some((each) => isAfter(hit, each)));
-      if (!hadWeights || isPinned(hit, server)) return undefined;
+      if (!hadWeights || hasFixedCache(hit.log, server)) return undefined;
       const batch = ranWith(hit.log, STARTED_WITH_BATCH, server.settings?.maxNumBatchedTokens);
       return {
         cause:
@@ -158,7 +156,7 @@ export const memory: readonly (WeighingRule | Row)[] = [
   {
     id: "pinned-kv-cache",
     when: CUDA_OOM,
-    unless: ({ hit, server }) => !isPinned(hit, server),
+    unless: ({ hit, server }) => !hasFixedCache(hit.log, server),
     say: ({ server }) => ({
       cause:
         "The KV cache has a fixed size, so vLLM kept nothing back for the activations of a long prompt: short ones pass, but one of 28K tokens or more runs out of memory.",

@@ -277,8 +277,10 @@ export class OneStart {
     if (NO_CAUSE.test(text) || OF_A_REQUEST.test(text)) return;
     const found = Traceback.withoutFrames({ text, before }, raw, lineNumber);
     if (found === undefined) return;
-    if (found.hasFields) this.tracebacks.set(keyOf(line), found);
-    if (found.hasFields) this.begunAt = lineNumber;
+    if (found.hasFields) {
+      this.tracebacks.set(keyOf(line), found);
+      this.begunAt = lineNumber;
+    }
     const told = (): Raised => {
       const raised: Raised = { ...found.told(), process, by: "program" };
       return level === "" ? { ...raised, isAlone: true } : raised;
