@@ -130,7 +130,7 @@ describeEngineWithGpus("serving up --verified", () => {
     // The preview says it, and the update doesn't repeat it.
     expect(up.stdout.split(NOTE)).toHaveLength(2);
     expect(up.stderr).toMatch(
-      /^Next: serving status --wait, then serving verify \(b answers after [^\n]+\)\n$/,
+      /^Next: (?:npx --no -- )?serving status --wait, then (?:npx --no -- )?serving verify \(b answers after [^\n]+\)\n$/,
     );
   });
 

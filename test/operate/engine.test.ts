@@ -161,7 +161,7 @@ describe("serving preview, up, refresh and down", () => {
     [
       "a container",
       "docker:index/container:Container",
-      /Next: serving status --wait, then serving verify \(b answers after \d+ to \d+ min, or [^\n]+\)\n$/,
+      /Next: (?:npx --no -- )?serving status --wait, then (?:npx --no -- )?serving verify \(b answers after \d+ to \d+ min, or [^\n]+\)\n$/,
     ],
     ["nothing", "pulumi:pulumi:Stack", /^(?![\s\S]*Next: )/],
   ])("say last what to run after an update that made %s", async (_, type, said) => {
