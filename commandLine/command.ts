@@ -1,6 +1,7 @@
 import { type Argument, Command, type Option } from "commander";
 import { defined } from "../faults/defined";
 import { EXIT, type Refusal, refusalIn } from "./exit";
+import { flowing, helpWidth } from "./layout";
 import { withOneMeant } from "./oneMeant";
 import { type Format, formatOption, printResult } from "./output";
 import { canAsk } from "./saysYes";
@@ -52,11 +53,11 @@ export function command<Options extends object, Arguments extends unknown[]>(
 ): Command {
   const made = new Command(form.name).description(form.description ?? "");
   for (const argument of form.arguments ?? []) made.addArgument(argument);
-  for (const option of [...(form.options ?? []), formatOption(form.formats)])
-    made.addOption(option);
-  if (form.notes !== undefined) made.addHelpText("after", `\n${form.notes}`);
+  const required = withOptions(made, form);
+  if (form.notes !== undefined) withNotes(made, form.notes);
   made.addHelpText("after", `\nExample:\n  serving ${form.example}`);
   return made.action(async () => {
+    refuseMissing(made, required);
     const options = made.opts<Options & { readonly format: Format }>();
     try {
       const run = (values: Arguments) => form.run(options, ...values);
@@ -69,6 +70,45 @@ export function command<Options extends object, Arguments extends unknown[]>(
     }
   });
 }
+
+/**
+ * Adds a command's options, its own before those of a group that several commands share. Returns
+ * those that it can't do without.
+ */
+function withOptions(
+  made: Command,
+  { options = [], formats }: Pick<CommandForm<object, never>, "options" | "formats">,
+): Option[] {
+  const isShared = ({ helpGroupHeading }: Option) => helpGroupHeading !== undefined;
+  const own = options.filter((option) => !isShared(option));
+  for (const option of [...own, formatOption(formats), ...options.filter(isShared)])
+    made.addOption(option);
+  const required = options.filter(({ mandatory }) => mandatory);
+  for (const option of required) {
+    option.description += " (required)";
+    // Commander would end at the first one that is missing.
+    option.makeOptionMandatory(false);
+  }
+  return required;
+}
+
+/** Ends, in the words of commander, with every option that is missing. */
+function refuseMissing(made: Command, required: readonly Option[]): void {
+  const missing = required.filter(
+    (option) => made.getOptionValue(option.attributeName()) === undefined,
+  );
+  const [option, ...others] = missing.map(({ flags }) => `'${flags}'`);
+  if (option === undefined) return;
+  const message =
+    others.length === 0
+      ? `error: required option ${option} not specified`
+      : `error: required options ${[option, ...others].join(", ")} not specified`;
+  made.error(message, { code: "commander.missingMandatoryOptionValue" });
+}
+
+/** Shows these notes at the end of a command's help. */
+export const withNotes = (made: Command, notes: string): Command =>
+  made.addHelpText("after", () => `\n${flowing(notes, helpWidth())}`);
 
 /**
  * Prints the document of a command that ends without a result: its faults, so that a script finds
@@ -100,6 +140,8 @@ export function commandGroup(
 /** A command that is made only where it is named. */
 export interface TableCommand {
   readonly description: string;
+  /** Heading below which help lists it. */
+  readonly group?: string;
   /** Gets the words behind its name. */
   readonly load: (words: readonly string[]) => Command | Promise<Command>;
 }
@@ -113,8 +155,9 @@ export type CommandTable = Readonly<Record<string, TableCommand>>;
  */
 export function commandsOf(table: CommandTable, words: readonly string[]): Promise<Command[]> {
   const at = words.findIndex((word) => !word.startsWith("-") && word !== "help");
-  const made = Object.entries(table).map(async ([name, { description, load }]) => {
+  const made = Object.entries(table).map(async ([name, { description, group, load }]) => {
     const command = name === words[at] ? await load(words.slice(at + 1)) : new Command(name);
+    if (group !== undefined) command.helpGroup(group);
     return command.description(description);
   });
   return Promise.all(made);

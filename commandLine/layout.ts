@@ -15,6 +15,12 @@ export function terminalWidth({ isTTY, columns }: NodeJS.WriteStream): Width {
   return said > 0 ? said : isTTY ? columns : UNBOUNDED;
 }
 
+/** Columns of help, which is wrapped also in a pipe. */
+export function helpWidth(): number {
+  const width = terminalWidth(process.stdout);
+  return Number.isFinite(width) ? width : 80;
+}
+
 /** With fewer columns than this a sentence can't be read. */
 const FEWEST_COLUMNS = 20;
 
@@ -29,6 +35,22 @@ export function hanging(text: string, indent: number, width: Width): string {
   return Number.isFinite(width)
     ? writer.boxWrap(text, width - indent).replaceAll("\n", `\n${" ".repeat(indent)}`)
     : text;
+}
+
+/**
+ * A text for this width. A line that ends a sentence ends a line here, too; what is set in columns
+ * stays as it is.
+ */
+export function flowing(text: string, width: Width): string {
+  const isSet = (line: string) => line === "" || /^ |\S {2}/.test(line);
+  const lines: string[] = [];
+  for (const line of text.split("\n")) {
+    const before = lines.at(-1);
+    if (before === undefined || isSet(before) || isSet(line) || /[.:!?]$/.test(before))
+      lines.push(line);
+    else lines[lines.length - 1] = `${before} ${line}`;
+  }
+  return lines.map((line) => (isSet(line) ? line : hanging(line, 0, width))).join("\n");
 }
 
 /**

@@ -1,9 +1,14 @@
 import { type AddHelpTextContext, Command, CommanderError } from "commander";
 import { type CommandTable, commandsOf, printRefusal } from "../commandLine/command";
 import { EXIT, WrongUse } from "../commandLine/exit";
+import { flowing, helpWidth } from "../commandLine/layout";
 import { say } from "../commandLine/output";
 import { goneWord } from "./earlierWords";
 import { versionText } from "./packages/version";
+import { WHICH_STACK } from "./stack/whichStack";
+
+/** Heading of the commands that serve no one step, `help` among them. */
+export const MORE_COMMANDS = "More:";
 
 const VERSION = /^(?:-V|--version)$/;
 
@@ -27,8 +32,13 @@ export async function commandLineOf(
     })
     .showHelpAfterError("(add --help for an example)")
     .addHelpText("beforeAll", refuseUnknown)
+    .commandsGroup(MORE_COMMANDS)
+    .addHelpText("after", () => `\n${flowing(WHICH_STACK, helpWidth())}`)
     .addHelpText("after", "\nExample:\n  serving plan --stack dgx")
-    .configureOutput({ writeErr: (text) => say(text.trimEnd()) })
+    .configureOutput({
+      writeErr: (text) => say(text.trimEnd()),
+      getOutHelpWidth: helpWidth,
+    })
     // An option behind a command is that command's, also where the command before it has one of the
     // same name.
     .enablePositionalOptions()
@@ -50,7 +60,8 @@ export async function commandLineOf(
     program.addCommand(inherit(program, command), {
       hidden: Object.hasOwn(unlisted, command.name()),
     });
-  return program;
+  // Made before the commands are added, they would inherit it with its heading.
+  return program.helpCommand(true);
 }
 
 /** Whether a command line that can't be read as a whole asks for a document. */

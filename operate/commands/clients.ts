@@ -15,13 +15,16 @@ export function clientsCommand(): Command {
   const exporting = command({
     name: "export",
     description:
-      "Write the clients' files and launchers of a machine for a laptop, with a note on how to install them.",
+      "Write the clients' files and launchers of a machine into a folder, for another computer, with a note on how to install them there.",
     arguments: [
-      new Argument("<dir>", "folder of the bundle: new, empty, or from an earlier export"),
+      new Argument(
+        "<dir>",
+        "folder to write into, such as `laptop`: new, empty, or from an earlier export",
+      ),
     ],
     options: [...stackFileOptions(), machineOption()],
     notes: `The files address the machine by its name on the network, and hold no keys but the names of their variables.
-Exit code: 0 written, 1 faults or a laptop could not reach something, 2 wrong use or a folder that isn't ours.`,
+Exit code: 0 written, 1 faults, or that computer could not reach something, 2 wrong use or a folder that isn't ours.`,
     example: "clients export laptop && scp -r laptop me@laptop.local:",
     run: async (options: StackFileOptions & { readonly machine?: string }, folder: string) => {
       const machine = readOneMachine(stackFile(options), options.machine);

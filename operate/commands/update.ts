@@ -1,4 +1,5 @@
 import { Command, Option } from "commander";
+import { withNotes } from "../../commandLine/command";
 import { say } from "../../commandLine/output";
 import { orInputFault } from "../../faults/fault";
 import { stateIsEmpty } from "../engine/backend";
@@ -62,23 +63,19 @@ ${OUTPUTS}`,
 /** The command that runs Pulumi with this word. */
 export function updateCommand(word: EngineWord): Command {
   const { example, notes, options = [] } = FORMS[word];
-  const command = new Command(word).addOption(stackOption("-s, --stack <name>"));
+  const command = new Command(word);
   for (const [flags, about] of options) command.addOption(new Option(flags, about));
+  command.addOption(stackOption("-s, --stack <name>"));
+  const pulumis = `Every option that is not listed here goes to Pulumi: \`pulumi ${word === "down" ? "destroy" : word} --help\` lists them.`;
+  const codes = `Exit code: 0 done, 1 ${word === "up" ? "it refused, or an update by --verified went back, or " : ""}Pulumi is missing and can't be installed, 2 wrong use; any other is Pulumi's own.`;
+  withNotes(command, [notes, pulumis, codes].filter(Boolean).join("\n"));
   return command
     .argument(
       "[pulumi-options...]",
       "options of Pulumi's own, such as --diff, --yes or --target URN",
     )
     .allowUnknownOption()
-    .addHelpText(
-      "after",
-      `
-${notes === undefined ? "" : `${notes}\n`}Every option that is not listed here goes to Pulumi: \`pulumi ${word === "down" ? "destroy" : word} --help\` lists them.
-Exit code: 0 done, 1 ${word === "up" ? "it refused, or an update by --verified went back, or " : ""}Pulumi is missing and can't be installed, 2 wrong use; any other is Pulumi's own.
-
-Example:
-  serving ${example}`,
-    )
+    .addHelpText("after", `\nExample:\n  serving ${example}`)
     .action((rest: string[], options: UpdateOptions) => runUpdate(word, rest, options));
 }
 

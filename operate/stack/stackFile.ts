@@ -7,26 +7,25 @@ import { say } from "../../commandLine/output";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
 import { isSample } from "./sample";
 import { selectedStack } from "./selectedStack";
+import { STACK_VARIABLE } from "./whichStack";
 
 /** How a command line names a stack file. */
 export type StackFileOptions = { readonly stack?: string; readonly file?: string };
 
-/** Variable that names the stack for commands without `--stack`. */
-const STACK_VARIABLE = "LOCAL_SERVING_STACK";
+/** An option that says which stack file, or what part of it; help lists these last. */
+const naming = (flags: string, about: string) =>
+  new Option(flags, about).helpGroup("Which stack file:");
 
 export const stackOption = (flags = "--stack <name>") =>
-  new Option(
-    flags,
-    `stack, whose file is Pulumi.<name>.yaml (default: $${STACK_VARIABLE}, else the only one in the folder, else the one that Pulumi has selected, else the only one beside a clone's sample)`,
-  );
+  naming(flags, "Pulumi.<name>.yaml (default: see `serving --help`)");
 
 export const stackFileOptions = () => [
   stackOption(),
-  new Option("--file <path>", "read this stack file instead"),
+  naming("--file <path>", "read this stack file instead"),
 ];
 
 export const machineOption = () =>
-  new Option("--machine <name>", "machine of the stack file (default: the first)");
+  naming("--machine <name>", "machine of the stack file (default: the first)");
 
 /**
  * The stack that somebody asked for, on the command line or by the variable. An empty variable

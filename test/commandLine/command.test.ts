@@ -34,15 +34,31 @@ describe("the commands of a table", () => {
 });
 
 describe("serving", () => {
-  it("lists every command in its help, in the order of the table", async () => {
+  it("lists every command in its help, below its group and in the order of the table", async () => {
     const { code, out } = await runServing(["--help"]);
-    const listed =
-      out
-        .split("Commands:\n")[1]
-        ?.split("\n\n")[0]
-        ?.match(/^ {2}\w+/gm) ?? [];
+    const listed: string[][] = [];
+    for (const [, title, name] of out.matchAll(/^(?:(\S[^.\n]*:)|\s\s([a-z]+)\b.*)$/gm))
+      if (title !== undefined) listed.push([title]);
+      else listed.at(-1)?.push(name ?? "");
+    const groups = [...new Set(Object.values(COMMANDS).map(({ group }) => group))];
+    const named = (group: string | undefined) =>
+      Object.entries(COMMANDS).flatMap(([name, each]) => (each.group === group ? [name] : []));
+    const wanted = groups.map((group) => [group, ...named(group)]);
+    wanted.at(-1)?.push("help");
     expect(code).toBe(0);
-    expect(listed.map((name) => name.trim())).toEqual([...Object.keys(COMMANDS), "help"]);
+    expect(groups.length).toBeGreaterThan(3);
+    expect(listed.filter((each) => each.length > 1)).toEqual([...wanted, ["Example:", "serving"]]);
+  });
+
+  it("wraps help to the terminal, but not what is set in columns", async () => {
+    const linesAt = async (columns: string, ...words: string[]) =>
+      (await runServing([...words, "--help"], { COLUMNS: columns })).out.split("\n");
+    const [narrow, wide] = [await linesAt("70", "plan"), await linesAt("120", "plan")];
+    expect(narrow.filter((line) => line.length > 70)).toEqual([]);
+    expect(narrow.length).toBeGreaterThan(wide.length);
+    expect(await linesAt("70", "completion")).toContain(
+      "zsh, in ~/.zshrc after compinit:  source <(serving completion zsh)",
+    );
   });
 
   it.each([["plam"], ["harness", "chek"]])("names the nearest command for %j", async (...args) => {
@@ -99,6 +115,16 @@ describe("a command", () => {
     process.exitCode = 0;
     return { seen, text, code, failure, help: made.helpInformation() };
   };
+
+  it("names all required options that are missing at once", async () => {
+    expect(await runServing(["models", "kv"])).toMatchObject({
+      code: 2,
+      err: "error: required options '--config <file>', '--available <size>' not specified\n(add --help for an example)\n",
+    });
+    expect((await runServing(["models", "kv", "--config", "x"])).err).toContain(
+      "error: required option '--available <size>' not specified",
+    );
+  });
 
   it("gives its work the options and the arguments, and prints text or JSON", async () => {
     const outcome = { result: { a: 1 }, text: "one" };

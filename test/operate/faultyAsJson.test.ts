@@ -104,7 +104,7 @@ describe("doctor, which judges given files without a faulty stack file,", () => 
 describe("a command line that can't be read", () => {
   it.each([
     ["plan --nosuch --format json", "unknown option '--nosuch'"],
-    ["kv --format=json", "required option '--config <file>' not specified"],
+    ["kv --format=json", "required options '--config <file>', '--available <size>' not specified"],
     ["nosuch --format json", "unknown command 'nosuch'"],
   ])("has a document, too: %s", async (line, message) => {
     const { code, out } = await runServing(line.split(" "));

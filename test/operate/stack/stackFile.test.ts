@@ -52,15 +52,19 @@ const WHICH =
 
 /** Every command that takes `--stack`, with what it wants before it reads one. */
 const COMMAND_LINES: Readonly<Record<string, string>> = {
-  plan: "",
   models: "",
   "models show": "gpt-oss",
   "models use": "gpt-oss",
   "models add": "org/model --from-cache",
+  plan: "",
+  pin: "--check",
+  fetch: "",
   preview: "",
   up: "--yes",
   down: "--yes",
   verify: "",
+  doctor: "",
+  bench: "",
   status: "",
   logs: "b",
   stop: "b",
@@ -68,10 +72,6 @@ const COMMAND_LINES: Readonly<Record<string, string>> = {
   backup: "chat-ui",
   restore: "chat-ui",
   "clients export": "folder",
-  bench: "",
-  doctor: "",
-  pin: "--check",
-  fetch: "",
   refresh: "--yes",
 };
 const LINES = Object.entries(COMMAND_LINES).map((words) => words.join(" ").trim());
