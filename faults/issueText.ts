@@ -1,16 +1,17 @@
 import type * as z from "zod";
+import { type NumberKey, numberFor } from "./amounts";
 import { isSlip, mayBeQuoted, nearestKey } from "./quoting";
 
 type Issue = z.core.$ZodIssue;
 
 /**
  * Says why a schema refuses a value, for the person who wrote it: what would be right, and what was
- * given unless that may be a secret. `whole` marks a number that takes no fraction.
+ * given unless that may be a secret. `number` says what a key of numbers takes.
  */
-export const issueText = (value: unknown, issue: Issue, whole: boolean): string =>
+export const issueText = (value: unknown, issue: Issue, number: NumberKey): string =>
   formsText(value, issue) ??
   nameText(issue) ??
-  typeText(value, issue, whole) ??
+  typeText(value, issue, number) ??
   choiceText(value, issue) ??
   boundText(value, issue) ??
   sentence(issue.message);
@@ -34,10 +35,10 @@ function nameText(issue: Issue): string | undefined {
   return first && `This name can't be used. ${sentence(first.message)}`;
 }
 
-function typeText(value: unknown, issue: Issue, whole: boolean): string | undefined {
+function typeText(value: unknown, issue: Issue, number: NumberKey): string | undefined {
   if (issue.code !== "invalid_type") return undefined;
   const { expected } = issue;
-  const wanted = typeWords(whole ? "int" : expected);
+  const wanted = typeWords(number.isWhole ? "int" : expected);
   if (value === undefined) return wantedText(wanted, value);
   const isNumber = typeof value === "number";
   if (expected === "string") {
@@ -47,7 +48,7 @@ function typeText(value: unknown, issue: Issue, whole: boolean): string | undefi
     return isPlain ? `${said} Write it in quotes.` : said;
   }
   if (isNumber && !Number.isFinite(value)) return "Expected a finite number, not NaN or Infinity.";
-  return wantedText(wanted, value) + quotesHint(value, expected, unitKey(issue), whole);
+  return wantedText(wanted, value) + quotesHint(value, expected, number);
 }
 
 /** A value that is none of those that can be chosen. */
@@ -60,10 +61,6 @@ function choiceText(value: unknown, issue: Issue): string | undefined {
   const got = isSlip(value, near) ? `text (\`${value}\`)` : given(value);
   return wantedText(wanted, value, got) + (quotesHint(value, typeof issue.values[0]) || hint);
 }
-
-/** The key whose name says the unit: the last, or of a map's entry the map's. */
-const unitKey = ({ path }: Issue): string =>
-  path.map(String).findLast((key) => KEY_UNITS.some(([name]) => name.test(key))) ?? "";
 
 const sentence = (text: string): string => (text.endsWith(".") ? text : `${text}.`);
 
@@ -86,40 +83,14 @@ const choices = (values: readonly unknown[]): string =>
  * A number or flag in quotes is text, and so is a number with a unit: the message says what to
  * write.
  */
-function quotesHint(value: unknown, expected: string, key = "", whole = false): string {
+function quotesHint(value: unknown, expected: string, number?: NumberKey): string {
   if (typeof value !== "string") return "";
+  const isForNumber = ["number", "int"].includes(expected);
   const isFlag = expected === "boolean" && /^(?:true|false)$/.test(value);
-  const isNumber =
-    ["number", "int"].includes(expected) && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(value);
+  const isNumber = isForNumber && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(value);
   if (isFlag || isNumber) return " Write it without quotes.";
-  const amount = ["number", "int"].includes(expected) ? amountIn(value, key, whole) : undefined;
+  const amount = isForNumber && number !== undefined ? numberFor(value, number) : undefined;
   return amount === undefined ? "" : ` Write ${amount}.`;
-}
-
-const GIB = 1024 ** 3;
-
-/** Bytes of the unit that a key's name ends with. */
-const KEY_UNITS = [
-  [/GiB$/, GIB],
-  [/GB$/, 1e9],
-  [/Bytes$/, 1],
-] as const;
-
-/**
- * An amount with a unit as the number that a key takes; a unit without `B` is of the key's own
- * kind. `undefined` for what is no such amount.
- */
-function amountIn(text: string, key: string, whole: boolean): number | undefined {
-  const [, number = "", letter = "", i = "", b = ""] =
-    /^(\d+(?:\.\d+)?) ?([kmgt]?)(i?)(b?)$/i.exec(text) ?? [];
-  const power = ["", "k", "m", "g", "t"].indexOf(letter.toLowerCase());
-  const [, own] = KEY_UNITS.find(([name]) => name.test(key)) ?? [];
-  // Whole numbers without a unit in their name count tokens.
-  if (number === "" || (power === 0 && b === "") || (own === undefined && !whole)) return undefined;
-  const isBinary = i !== "" || (b === "" && own !== KEY_UNITS[1][1]);
-  const factor = (isBinary ? 1024 : 1000) ** power / (own ?? 1);
-  const amount = Number(number) * factor;
-  return whole ? Math.round(amount) : Math.round(amount * 1000) / 1000;
 }
 
 /** A bound that was passed; the schema's own words where it has some. */

@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { type NumberKey, shareOf, unitKey } from "./amounts";
+import { defined } from "./defined";
 import { dotted, errorAt, type Fault, FaultyInput } from "./fault";
 import { issueText } from "./issueText";
 import { listOf, nearestKey, nearOf } from "./quoting";
@@ -14,6 +16,9 @@ import {
 import type { SourceDocument } from "./yamlDocument";
 
 type Issue = z.core.$ZodIssue;
+
+/** What to write in the usual cases for a key that is required and missing, as a sentence. */
+export const whenMissing = z.registry<{ readonly advice: string }>();
 
 /**
  * Turns every complaint of a zod schema about a value into a fault: one for each unknown key (with
@@ -105,9 +110,15 @@ function faultsOf(
   if (looksLikeAKey(name)) return [{ fault: keyAsName(issue, document) }];
   const given = valueAt(value, issue.path);
   const [judge] = schemasAt(schema, issue.path);
-  const text = issueText(given, issue, isWhole(judge));
+  const advice = given === undefined && judge ? whenMissing.get(judge)?.advice : undefined;
+  const text = issueText(given, issue, numberKey(value, issue.path, judge));
   const described = describe(judge);
-  const message = described === undefined ? text : `${text} ${described}`;
+  const message =
+    advice !== undefined
+      ? `This key is required. ${advice}`
+      : described === undefined
+        ? text
+        : `${text} ${described}`;
   const at = document?.locate(issue.path);
   return [{ fault: errorAt(dotted(issue.path), codeOf(issue, given), message, at) }];
 }
@@ -239,10 +250,32 @@ function describe(schema: z.ZodType | undefined): string | undefined {
     : `(${/^[\s\S]*?(?:\.(?=\s|$)|$)/.exec(text)?.[0] ?? text})`;
 }
 
-/** Whether a key takes whole numbers only. */
-function isWhole(schema: z.ZodType | undefined): boolean {
+/** What a key of numbers takes, by its schema and what stands around it. */
+function numberKey(
+  root: unknown,
+  path: readonly PropertyKey[],
+  schema: z.ZodType | undefined,
+): NumberKey {
   const judge = schema && bare(schema);
-  return judge instanceof z.ZodNumber && judge.isInt;
+  const total = judge && shareOf.get(judge)?.total;
+  const totalGiB = total === undefined ? undefined : numberAround(root, path, total);
+  return {
+    key: unitKey(path),
+    isWhole: judge instanceof z.ZodNumber && judge.isInt,
+    ...defined({ share: total === undefined ? undefined : defined({ totalGiB }) }),
+  };
+}
+
+/** The number that a map around a path has under a key: the innermost. */
+function numberAround(
+  root: unknown,
+  path: readonly PropertyKey[],
+  key: string,
+): number | undefined {
+  const found = path
+    .map((_, depth) => valueAt(root, [...path.slice(0, depth), key]))
+    .findLast((value) => typeof value === "number" && value > 0);
+  return typeof found === "number" ? found : undefined;
 }
 
 function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {

@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { shareOf } from "../../faults/amounts";
+import { whenMissing } from "../../faults/schemaFaults";
 import { KEY_AS_NAME, looksLikeAKey } from "../../faults/secrets";
 import {
   IMAGE_REFERENCE,
@@ -54,6 +56,12 @@ export const usual = <Schema extends z.ZodType>(
   value: z.util.NoUndefined<z.output<Schema>>,
   schema: Schema,
 ) => schema.default(value);
+
+/** A required setting, with what to write where the stack file lacks it. */
+export const required = <Schema extends z.ZodType>(schema: Schema, advice: string): Schema => {
+  whenMissing.add(schema, { advice });
+  return schema;
+};
 
 /** TCP port that a service listens on. */
 export const port = shared(() => count(1, 65535));
@@ -142,7 +150,8 @@ export const utilization = shared(() =>
     .lte(1, {
       error: ({ input }) =>
         Number(input) <= 100 ? `${SHARE}: write ${Number(input) / 100}` : SHARE,
-    }),
+    })
+    .register(shareOf, { total: "totalGiB" }),
 );
 
 const SHARE = "A utilization must be above 0 and at most 1";
@@ -250,13 +259,16 @@ const EXPECTED_IMAGE = "Expected an image as `repository[:tag]@sha256:...`";
 
 /** An image as it stands in the stack file; whether it is pinned well is the policies' business. */
 export const containerImage = shared(() =>
-  textMatching(IMAGE_REFERENCE, {
-    error: ({ input }) => `${EXPECTED_IMAGE}: ${referenceFault(String(input))}`,
-    abort: true,
-  })
-    .refine((image) => referenceFault(image) !== IS_ID, `${EXPECTED_IMAGE}: ${IS_ID}`)
-    .refine((image) => referenceFault(image) !== TOO_LONG, `${EXPECTED_IMAGE}: ${TOO_LONG}`)
-    .describe(
-      "Image as `repository[:tag]@sha256:<64 hex digits>`. A policy requires the digest, since a tag can move. `serving pin IMAGE:TAG` prints it.",
-    ),
+  required(
+    textMatching(IMAGE_REFERENCE, {
+      error: ({ input }) => `${EXPECTED_IMAGE}: ${referenceFault(String(input))}`,
+      abort: true,
+    })
+      .refine((image) => referenceFault(image) !== IS_ID, `${EXPECTED_IMAGE}: ${IS_ID}`)
+      .refine((image) => referenceFault(image) !== TOO_LONG, `${EXPECTED_IMAGE}: ${TOO_LONG}`)
+      .describe(
+        "Image as `repository[:tag]@sha256:<64 hex digits>`. A policy requires the digest, since a tag can move. `serving pin IMAGE:TAG` prints it.",
+      ),
+    "Write `image: REPOSITORY:TAG@sha256:DIGEST`; `serving pin IMAGE:TAG` prints the line.",
+  ),
 );

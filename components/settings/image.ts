@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { optional, strictObject } from "zod";
 import { IMAGE_DIGEST } from "../../machines/docker/imageReference";
-import { nonEmptyText, textMatching } from "../fields/fields";
+import { nonEmptyText, required, textMatching } from "../fields/fields";
 
 const digest = () =>
   textMatching(IMAGE_DIGEST, "Expected `sha256:` and 64 hex digits in small letters");
@@ -14,11 +14,14 @@ export const imageVersions = strictObject({
   transformers: optional(z.string())
     .describe("Version of transformers inside the image (PEP 440). The floor is 5.8.0.")
     .meta({ examples: ["5.10.4"] }),
-  evidence: z
-    .enum(["published", "read"])
-    .describe(
-      "How the versions are known. `published`: from the release's own metadata; a warning stays. `read`: read inside this image, as `serving pin` does.",
-    ),
+  evidence: required(
+    z
+      .enum(["published", "read"])
+      .describe(
+        "How the versions are known. `published`: from the release's own metadata; a warning stays. `read`: read inside this image, as `serving pin` does.",
+      ),
+    "Write `published` if a release page names the versions; `serving pin IMAGE:TAG --write` reads them inside the image, and writes `read`.",
+  ),
   digest: digest()
     .optional()
     .describe(
@@ -32,8 +35,11 @@ export const imageVersions = strictObject({
     .describe(
       "Digest of the image for the machine's platform, within the multi-platform `digest`: the one that `serving pin` read.",
     ),
-  source: nonEmptyText().describe(
-    "Where the versions come from: a release page, or the date of the reading.",
+  source: required(
+    nonEmptyText().describe(
+      "Where the versions come from: a release page, or the date of the reading.",
+    ),
+    "Write where the versions come from: the address of a release page, or the date of the reading.",
   ),
 }).describe(
   "Versions inside the image and their evidence. Correcting the record never restarts a container: it is no part of the container, and the digest links the two.",

@@ -8,6 +8,7 @@ import {
   nonEmptyText,
   oneLine,
   port,
+  required,
   servedName,
   shortName,
   textMatching,
@@ -60,12 +61,18 @@ const healthcheck = strictObject({
 /** One vLLM server in a container ("instance B"), as in the stack file. */
 export const inferenceServer = strictObject(
   {
-    model: modelSettings,
-    servedModelName: servedName()
-      .describe(
-        "Canonical name that clients ask for. It must contain no slash (policy): coding clients can't address a name with one.",
-      )
-      .meta({ examples: ["qwen3.6-35b-a3b"] }),
+    model: required(
+      modelSettings,
+      "Write `model: { id: OWNER/NAME }`; `serving models` lists those that are known.",
+    ),
+    servedModelName: required(
+      servedName()
+        .describe(
+          "Canonical name that clients ask for. It must contain no slash (policy): coding clients can't address a name with one.",
+        )
+        .meta({ examples: ["qwen3.6-35b-a3b"] }),
+      "Write the name that clients ask for, without a slash, such as `servedModelName: qwen3.6-35b-a3b`.",
+    ),
     aliases: optional(z.array(servedName())).describe(
       "Further names for the same model. Default: the hub id alone.",
     ),
@@ -77,11 +84,17 @@ export const inferenceServer = strictObject(
     listen: listenAddress().describe(
       "Address that the port is published on. On any address other than 127.0.0.1, everyone on the network can use the server: vLLM's own key guards only part of its routes. Publish the bridge instead, with a key.",
     ),
-    gpuMemoryUtilization: utilization().describe(
-      "`--gpu-memory-utilization`: share of the machine's TOTAL memory (not of what is free) that this server takes. All servers together stay at or under 0.90 (policy); vLLM's own default of 0.92 hangs this machine.",
+    gpuMemoryUtilization: required(
+      utilization().describe(
+        "`--gpu-memory-utilization`: share of the machine's TOTAL memory (not of what is free) that this server takes. All servers together stay at or under 0.90 (policy); vLLM's own default of 0.92 hangs this machine.",
+      ),
+      "Write the share of the machine's memory that this server takes, such as `gpuMemoryUtilization: 0.45`. The servers together take at most 0.90.",
     ),
-    maxModelLen: count().describe(
-      "`--max-model-len`: context window in tokens. Raising it makes vLLM compile kernels again, for the new tile sizes.",
+    maxModelLen: required(
+      count().describe(
+        "`--max-model-len`: context window in tokens. Raising it makes vLLM compile kernels again, for the new tile sizes.",
+      ),
+      "Write the window in tokens, such as `maxModelLen: 131072`.",
     ),
     maxNumSeqs: usual(4, count()).describe(
       "`--max-num-seqs`: sequences served at once. Always passed: vLLM's default changes with its version.",

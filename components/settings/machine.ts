@@ -12,6 +12,7 @@ import {
   listenAddress,
   oneAddress,
   port,
+  required,
   servedName,
   shortName,
   textMatching,
@@ -103,8 +104,11 @@ const hostInstance = strictObject({
   readyWithinMinutes: usual(30, count(1, 240)).describe(
     "Minutes that instance A may take to come up after a boot: loading (4 to 7 were seen) and, the first time, compiling (10 to 15). Until then our servers leave its share free; after that they start if their own share fits.",
   ),
-  gpuMemoryUtilization: utilization().describe(
-    "Share of the machine's TOTAL memory that instance A was started with (its `--gpu-memory-utilization`). Declared, never set: only the operator can lower it, on instance A itself.",
+  gpuMemoryUtilization: required(
+    utilization().describe(
+      "Share of the machine's TOTAL memory that instance A was started with (its `--gpu-memory-utilization`). Declared, never set: only the operator can lower it, on instance A itself.",
+    ),
+    "Write the `--gpu-memory-utilization` that instance A was started with: `ps -ef` shows its command.",
   ),
   maxModelLen: optional(count()).describe(
     "Context window of instance A in tokens (its `--max-model-len`).",
@@ -162,8 +166,11 @@ const link = strictObject({
 /** One machine with everything that runs on it. */
 export const machine = strictObject(
   {
-    totalGiB: gibibytes().describe(
-      "Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark.",
+    totalGiB: required(
+      gibibytes().describe(
+        "Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark.",
+      ),
+      "Write MemTotal of the machine in GiB: `awk '/MemTotal/ {print $2 / 1048576}' /proc/meminfo` prints it, and a DGX Spark has 121.63 or 121.69.",
     ),
     device: optional(z.enum(DEVICE_IDS)).describe(
       "What the machine is, as `serving init` recognises it: `gb10` is a DGX Spark or a sibling from another maker. The preflight refuses a device that isn't the machine's. On `gb10`, a `totalGiB` more than 3 % off the figures known of it is a fault: 121.63 to 121.69, or 60.7 of the one with 64 GB. On that one, `jetson-thor`, `n1x` and `nvidia-unified`, figures published for a DGX Spark are marked. On `other`, a machine without an NVIDIA GPU that shares its memory, no server can be declared. Left out: planned as a DGX Spark.",
@@ -229,7 +236,10 @@ export const machine = strictObject(
     startWithinMinutes: optional(z.number().gt(0).max(1440)).describe(
       "Longest time in minutes that `serving up --verified` gives each server and service that it starts. If one isn't ready by then, it is put back. Left out: twice the longest time in the plan, or 60 if the plan gives none. A change restarts nothing.",
     ),
-    instanceA: z.union([z.literal("none"), hostInstance]),
+    instanceA: required(
+      z.union([z.literal("none"), hostInstance]),
+      "Write `instanceA: none` if no vLLM of your own runs on the machine. Otherwise declare its share: `instanceA: { gpuMemoryUtilization: SHARE }`.",
+    ),
     inferenceServers: usual({}, z.record(shortName(), inferenceServer)).describe(
       "The vLLM servers that we run in containers, by short name.",
     ),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { optional, strictObject } from "zod";
-import { gibibytes, gigabytes, plainWord, usual } from "../fields/fields";
+import { gibibytes, gigabytes, plainWord, required, usual } from "../fields/fields";
 import { MODEL_KINDS } from "../planned/modelKind";
 import { commit } from "./ownModels";
 
@@ -26,11 +26,14 @@ const modelsOfFamilies = families.map((family) => `\`${family}\`: ${FAMILIES[fam
 
 /** A model and the facts about it that no flag carries. */
 export const modelSettings = strictObject({
-  id: plainWord("Expected a hub id or a path without blanks, of ASCII letters, digits and signs")
-    .describe(
-      "Hub id of the model, or its folder on the machine (`/data/run-7/merged`, `~/merged`), which is mounted read-only at `/models/`. A path counts as one inside the container if it is below a `to` of `mounts` or below `/root/.cache/huggingface` (the model cache), or if `inImage` is set. It is the first argument of `vllm serve`.",
-    )
-    .meta({ examples: ["nvidia/Qwen3.6-35B-A3B-NVFP4"] }),
+  id: required(
+    plainWord("Expected a hub id or a path without blanks, of ASCII letters, digits and signs")
+      .describe(
+        "Hub id of the model, or its folder on the machine (`/data/run-7/merged`, `~/merged`), which is mounted read-only at `/models/`. A path counts as one inside the container if it is below a `to` of `mounts` or below `/root/.cache/huggingface` (the model cache), or if `inImage` is set. It is the first argument of `vllm serve`.",
+      )
+      .meta({ examples: ["nvidia/Qwen3.6-35B-A3B-NVFP4"] }),
+    "Write the model's id on the hub, such as `id: nvidia/Qwen3.6-35B-A3B-NVFP4`; `serving models` lists those that are known.",
+  ),
   inImage: optional(z.literal(true)).describe(
     "Says that `id` is a path inside the image, which brings the model: nothing is mounted then.",
   ),
