@@ -2,4 +2,5 @@
 export { explained, isCertain } from "./causes";
 export { LEFT_OUT } from "./hub";
 export { HubUnread, readCachedModel, readHubModel } from "./hubModel";
-export { type Needs, readNeeds, roomProblem } from "./needs";
+export { allNeeds, type Needs, readNeeds, SERVER_IMAGE_BYTES } from "./needs";
+export { roomDoubt, roomProblem } from "./room";

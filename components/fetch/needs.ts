@@ -4,9 +4,9 @@ import { objectOr, textOr } from "../../faults/json";
 import { docker, dockerJson } from "../../machines/docker/docker";
 import { layersOf, repositoryOf } from "../../machines/docker/manifest";
 import { diskFor, filesOf } from "../../machines/files";
-import { cacheOn, isWhole, snapshotOf, weightsOf } from "../../machines/hubCache";
+import { bytesHere, cacheOn, isWhole, snapshotOf, weightsOf } from "../../machines/hubCache";
 import type { CommandPlace } from "../../machines/onMachine";
-import { BYTES_PER_GB, gb } from "../../units/memory";
+import { BYTES_PER_GB } from "../../units/memory";
 import { programWords } from "../on-demand/programOnMachine";
 import { type MachinePlan, serversOn } from "../plan/types";
 import type { FetchTarget } from "./causes";
@@ -16,6 +16,8 @@ import { askHub, bytesLeft, tokenIn, weightBytes } from "./hub";
 export interface Missing extends FetchTarget {
   /** Bytes that are still to come; absent where nobody says. */
   readonly bytes?: number;
+  /** Bytes that it is taken to need on its disk, where nobody says how many are to come. */
+  readonly estimatedBytes?: number;
   /** Why it can't come, in the words of whoever was asked. */
   readonly problem?: string;
 }
@@ -32,10 +34,12 @@ export interface MissingImage extends Missing {
 }
 
 /** A file system that takes some of it. */
-interface DiskNeed {
+export interface DiskNeed {
   readonly paths: readonly string[];
   readonly freeBytes: number;
   readonly neededBytes: number;
+  /** What parts of unknown size are taken to need beside that. */
+  readonly estimatedBytes?: number;
 }
 
 /** What a machine lacks of its plan, and the disks that it goes to. */
@@ -54,6 +58,8 @@ export interface Needs {
 export interface ReadingNeeds {
   /** Asks the hub of a model only where the cache's own files don't show that it is whole. */
   readonly trustsCache?: boolean;
+  /** Asks neither a registry nor the hub: what the machine itself shows is all that is known. */
+  readonly offline?: boolean;
   /** The size of a model in GB where the hub can't be asked. */
   readonly knownGB?: (id: string) => number | undefined;
 }
@@ -62,7 +68,10 @@ export interface ReadingNeeds {
  * What an image takes on disk for each byte of its download: about two bytes unpacked, and the
  * download itself until then.
  */
-const IMAGE_ON_DISK = 3;
+export const IMAGE_ON_DISK = 3;
+
+/** What an image of a vLLM takes on disk, where its registry doesn't say or isn't asked. */
+export const SERVER_IMAGE_BYTES = 20 * BYTES_PER_GB;
 
 /** What a program takes for each byte of its archive: the archive, and twice that unpacked. */
 const PROGRAM_ON_DISK = 3;
@@ -74,7 +83,7 @@ const LOOK_SECONDS = 60;
 export async function readNeeds(machine: MachinePlan, reading: ReadingNeeds = {}): Promise<Needs> {
   const info = objectOr(await dockerJson(["info", "--format", "{{json .}}"], machine.dockerHost));
   const [images, found, program] = await Promise.all([
-    missingImages(machine),
+    missingImages(machine, reading),
     readModels(machine, reading),
     missingProgram(machine),
   ]);
@@ -84,44 +93,90 @@ export async function readNeeds(machine: MachinePlan, reading: ReadingNeeds = {}
   );
   const root = textOr(info.DockerRootDir);
   const disks = await disksOf(machine, [
-    ...images.map(({ bytes = 0 }) => ({ path: root, bytes: bytes * IMAGE_ON_DISK })),
-    ...models.map(({ cache, bytes = 0 }) => ({ path: cache, bytes })),
+    ...images.map((image) => taking(image, root, IMAGE_ON_DISK)),
+    ...models.map((model) => taking(model, model.cache, 1)),
     ...(program === undefined
       ? []
-      : [{ path: machine.onDemand?.folder ?? "", bytes: (program.bytes ?? 0) * PROGRAM_ON_DISK }]),
+      : [taking(program, machine.onDemand?.folder ?? "", PROGRAM_ON_DISK)]),
   ]);
   const rootless = /rootless/.test(String(info.SecurityOptions));
   return { images, models, weightsGB, ...defined({ program }), disks, rootless };
 }
 
+/** What something takes of the disk that a path is on. */
+const taking = ({ bytes = 0, estimatedBytes = 0 }: Missing, path: string, onDisk: number) => ({
+  path,
+  bytes: bytes * onDisk,
+  estimatedBytes,
+});
+
+/** Everything that a plan needs, as a machine that has nothing of it would load it. */
+export function allNeeds(
+  machine: MachinePlan,
+  { knownGB }: Pick<ReadingNeeds, "knownGB"> = {},
+): Pick<Needs, "images" | "models" | "program" | "disks"> {
+  const { onDemand } = machine;
+  const program = onDemand && namedProgram(onDemand.program);
+  return {
+    images: imagesOf(machine).map((name) => ofUnknownSize(name, machine)),
+    models: wantedModels(machine).map(({ id, ...rest }) => ({
+      kind: "model",
+      name: id,
+      ...rest,
+      ...defined({ bytes: bytesKnown(knownGB?.(id)) }),
+    })),
+    ...defined({ program }),
+    disks: [],
+  };
+}
+
+const imagesOf = ({ containers }: MachinePlan): string[] => [
+  ...new Set(containers.map(({ image }) => image)),
+];
+
+/** An image whose size nobody says. */
+function ofUnknownSize(name: string, machine: MachinePlan, problem?: string): MissingImage {
+  const isOfServer = serversOn(machine).some(({ container: { image } }) => image === name);
+  const estimatedBytes = isOfServer ? SERVER_IMAGE_BYTES : undefined;
+  return { kind: "image", name, layers: new Map(), ...defined({ problem, estimatedBytes }) };
+}
+
+const bytesKnown = (gigabytes: number | undefined): number | undefined =>
+  gigabytes && gigabytes * BYTES_PER_GB;
+
 /** The images of a plan that an engine lacks. */
-async function missingImages({ containers, dockerHost }: MachinePlan): Promise<MissingImage[]> {
-  const images = [...new Set(containers.map(({ image }) => image))];
+async function missingImages(
+  machine: MachinePlan,
+  { offline = false }: ReadingNeeds,
+): Promise<MissingImage[]> {
+  const { dockerHost } = machine;
+  const images = imagesOf(machine);
   const isHere = (image: string) =>
     docker(["image", "inspect", "--format", "{{.Id}}", image], dockerHost).catch(() => "");
   const here = await Promise.all(images.map(isHere));
+  const missing = images.filter((_, index) => here[index] === "");
+  if (offline) return missing.map((name) => ofUnknownSize(name, machine));
   return Promise.all(
-    images
-      .filter((_, index) => here[index] === "")
-      .map(async (name) => {
-        const of = { kind: "image", name } as const;
-        try {
-          const [layers, had] = await Promise.all([
-            layersOf(name, dockerHost),
-            layersHere(repositoryOf(name), dockerHost),
-          ]);
-          for (const layer of had) layers.delete(layer);
-          return {
-            ...of,
-            layers,
-            bytes: [...layers.values()].reduce((sum, size) => sum + size, 0),
-          };
-        } catch (error) {
-          if (error instanceof Failed) return { ...of, layers: new Map(), problem: error.message };
-          throw error;
-        }
-      }),
+    missing.map(async (name) => {
+      try {
+        return await sizedImage(name, dockerHost);
+      } catch (error) {
+        if (error instanceof Failed) return ofUnknownSize(name, machine, error.message);
+        throw error;
+      }
+    }),
   );
+}
+
+/** An image with what is to come of it, by its registry. */
+async function sizedImage(name: string, dockerHost: string): Promise<MissingImage> {
+  const [layers, had] = await Promise.all([
+    layersOf(name, dockerHost),
+    layersHere(repositoryOf(name), dockerHost),
+  ]);
+  for (const layer of had) layers.delete(layer);
+  const bytes = [...layers.values()].reduce((sum, size) => sum + size, 0);
+  return { kind: "image", name, layers, bytes };
 }
 
 /** Layers of the images that an engine has of a repository: a newer image shares most of them. */
@@ -135,13 +190,18 @@ async function layersHere(repository: string, dockerHost: string): Promise<strin
   return layers.flatMap((each) => [...each.keys()]);
 }
 
+const namedProgram = ({ version }: { readonly version: string }): Missing => ({
+  kind: "program",
+  name: `llama-swap ${version}`,
+});
+
 /** llama-swap as it is pinned, where the machine lacks it. */
 async function missingProgram(machine: MachinePlan): Promise<Missing | undefined> {
   const { onDemand } = machine;
   if (onDemand === undefined) return undefined;
   const words = programWords(onDemand.program, "look");
   const { code, out, err } = await filesOf(machine).ask(words, LOOK_SECONDS);
-  const of = { kind: "program", name: `llama-swap ${onDemand.program.version}` } as const;
+  const of = namedProgram(onDemand.program);
   if (code !== 0) return { ...of, problem: err };
   const [, missing, bytes = ""] = /^(missing)? ?(\d*)/.exec(out.trim()) ?? [];
   if (missing === undefined) return undefined;
@@ -158,7 +218,7 @@ interface ReadModel {
 /** The models of a plan, as their cache and the hub have them. */
 async function readModels(
   machine: MachinePlan,
-  { trustsCache = false, knownGB }: ReadingNeeds,
+  { trustsCache = false, offline = false, knownGB }: ReadingNeeds,
 ): Promise<ReadModel[]> {
   const read = async ({ id, ...rest }: WantedModel): Promise<ReadModel> => {
     const { revision, tokenVariable } = rest;
@@ -166,8 +226,13 @@ async function readModels(
     const whole = isWhole(cache, id, revision);
     const snapshot = whole ? snapshotOf(cache, id, revision) : undefined;
     const weightsGB = snapshot === undefined ? undefined : weightsOf(cache, snapshot);
-    if (whole && trustsCache) return { id, weightsGB };
+    if (whole && (trustsCache || offline)) return { id, weightsGB };
     const of = { kind: "model", name: id, ...rest } as const;
+    const known = bytesKnown(knownGB?.(id));
+    if (offline) {
+      const left = (known ?? 0) - bytesHere(cache, id);
+      return { id, missing: { ...of, ...defined({ bytes: left > 0 ? left : undefined }) } };
+    }
     const token = process.env[tokenVariable ?? ""] || tokenIn(cache);
     const answer = await askHub({ id, ...defined({ revision }) }, token);
     if (typeof answer !== "string") {
@@ -178,9 +243,7 @@ async function readModels(
         : { id, weightsGB: size, missing: { ...of, bytes } };
     }
     if (whole) return { id, weightsGB };
-    const gb = knownGB?.(id);
-    const bytes = gb && gb * BYTES_PER_GB;
-    return { id, missing: { ...of, ...defined({ bytes }), problem: answer } };
+    return { id, missing: { ...of, ...defined({ bytes: known }), problem: answer } };
   };
   return Promise.all(wantedModels(machine).map(read));
 }
@@ -213,35 +276,21 @@ function wantedModels(machine: MachinePlan) {
  */
 async function disksOf(
   machine: CommandPlace,
-  parts: readonly { path: string; bytes: number }[],
+  parts: readonly ReturnType<typeof taking>[],
 ): Promise<DiskNeed[]> {
   const disks = new Map<number, DiskNeed>();
-  for (const { path, bytes } of parts) {
+  for (const { path, bytes, estimatedBytes } of parts) {
     const found = await diskFor(path, filesOf(machine));
     if (found === undefined) continue;
     const { device, freeBytes } = found;
-    const { paths = [], neededBytes = 0 } = disks.get(device) ?? {};
+    const { paths = [], neededBytes = 0, estimatedBytes: had = 0 } = disks.get(device) ?? {};
+    const estimated = had + estimatedBytes || undefined;
     disks.set(device, {
       paths: [...new Set([...paths, path])],
       freeBytes,
       neededBytes: neededBytes + bytes,
+      ...defined({ estimatedBytes: estimated }),
     });
   }
   return [...disks.values()];
-}
-
-/** Says why what is missing doesn't fit on a machine's disks; `undefined` if it fits. */
-export function roomProblem({ images, models, program, disks }: Needs): string | undefined {
-  const full = disks.find(({ freeBytes, neededBytes }) => neededBytes > freeBytes);
-  if (full === undefined) return undefined;
-  const { paths, freeBytes, neededBytes } = full;
-  const sum = (parts: readonly Missing[]) =>
-    gb(parts.reduce((all, { bytes = 0 }) => all + bytes, 0));
-  const parts = [
-    images.length > 0 &&
-      `${sum(images)} of images, which take ${IMAGE_ON_DISK} times as much unpacked`,
-    models.length > 0 && `${sum(models)} of models`,
-    program !== undefined && `${sum([program])} of ${program.name}`,
-  ].filter(Boolean);
-  return `The disk of ${paths.join(" and ")} has ${gb(freeBytes)} free, but the missing parts need ${gb(neededBytes)} (${parts.join("; ")}). Free ${gb(neededBytes - freeBytes)} (\`docker image prune\`, or models below \`hub/\` of the cache), or set \`modelCache\` to a larger disk.`;
 }

@@ -2,7 +2,7 @@ import { deviceText } from "../../machines/devices/devices";
 import type { DockerFacts } from "../../machines/docker/engine";
 import { shareWithin, takenGiB, takesItsShare } from "../../vllm/utilization";
 import { explained, isCertain } from "../fetch/causes";
-import { roomProblem } from "../fetch/needs";
+import { roomProblem } from "../fetch/room";
 import { adviseShare, shareRoom } from "../memory/advice";
 import { totalFinding } from "../memory/machineMemory";
 import { type MachinePlan, serversOn } from "../plan/types";

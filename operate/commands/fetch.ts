@@ -2,10 +2,9 @@ import { type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
-import type { Needs } from "../../components/fetch";
 import type { MachinePlan } from "../../components/plan";
 import { fetchMissing } from "../fetch/fetchMissing";
-import { missingOf, needsOf, needsText, whyNotFetched } from "../fetch/needs";
+import { missingOf, needsOf, needsResult, needsText, whyNotFetched } from "../fetch/needs";
 import { expectConnection } from "../sees/tunnel";
 import { readOneMachine } from "../stack/readStack";
 import {
@@ -54,7 +53,7 @@ Exit code: 0 everything is here, 1 something is missing, doesn't fit or couldn't
             ...(changes ? [] : needsText(needs)),
             ...(problems.length > 0 ? problems : ["Next: serving fetch"]),
           ];
-      const result = { machine: machine.name, complete, problems, ...documentOf(needs) };
+      const result = { machine: machine.name, complete, problems, ...needsResult(needs) };
       return { result, text: text.join("\n"), failed: !complete };
     },
   });
@@ -66,20 +65,4 @@ function completeText({ name, onDemand }: MachinePlan, file: string): string[] {
   const compiles =
     "After `serving up`, `serving verify --each` starts each server on demand once. The first start compiles kernels, so no client has to wait for that later.";
   return [here, compiles];
-}
-
-/** What was missing at the start, as JSON has it. */
-function documentOf({ images, models, program, disks }: Needs) {
-  return {
-    missing: {
-      images: images.map(({ name: image, bytes = null }) => ({ image, bytes })),
-      models: models.map(({ name: id, revision = null, bytes = null }) => ({
-        id,
-        revision,
-        bytes,
-      })),
-      ...(program && { program: { name: program.name, bytes: program.bytes ?? null } }),
-    },
-    disks,
-  };
 }

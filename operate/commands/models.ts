@@ -11,6 +11,13 @@ import { FaultyInput, orInputFault } from "../../faults/fault";
 import { whyNoServer } from "../../machines/devices/devices";
 import { homeOn, onMachine } from "../../machines/home";
 import { cacheOn } from "../../machines/hubCache";
+import {
+  type Downloads,
+  downloadsDoubt,
+  downloadsOf,
+  downloadsResult,
+  downloadsText,
+} from "../fetch/downloads";
 import { bareSeat } from "../fit/bareSeat";
 import { addModel } from "../models/addModel";
 import { type Fit, fitModel } from "../models/fit";
@@ -197,13 +204,35 @@ async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome>
   const drafts = seat.drafts ? recipe.draft?.numSpeculativeTokens : undefined;
   const speed = shownSpeed(recipe.speeds, drafts);
   const row = rowResult({ fit: found, alone: found.verdict, ...defined({ speed }) });
+  const changed = readOneMachine(stack.file, stack.name, after);
+  const downloads = await downloadsOf(changed.machine, changed.settings);
   const file = { diff, written: backup !== undefined, backup: backup ?? "" };
   return {
-    result: { ...row, imageChange: image ?? null, ...file },
-    text: [shown, "", ...repeated, ...doubt, ...other, "Why each value:", ...why, "", ...next].join(
-      "\n",
-    ),
+    result: { ...row, imageChange: image ?? null, downloads: downloadsResult(downloads), ...file },
+    text: [
+      shown,
+      "",
+      ...repeated,
+      ...doubt,
+      ...other,
+      "Why each value:",
+      ...why,
+      "",
+      ...downloadLines(downloads),
+      "",
+      ...next,
+    ].join("\n"),
   };
+}
+
+function downloadLines(downloads: Downloads): string[] {
+  const doubt = downloadsDoubt(downloads);
+  const isBare = "looked" in downloads && !downloads.looked;
+  const where = isBare ? " on a machine that has nothing of it" : "";
+  return [
+    `To download${where}: ${downloadsText(downloads)}`,
+    ...(doubt === undefined ? [] : [`May not fit: ${doubt}`]),
+  ];
 }
 
 function add(): Command {

@@ -1,5 +1,12 @@
 import { readRecipe } from "../../components/catalogue";
-import { explained, isCertain, type Needs, readNeeds, roomProblem } from "../../components/fetch";
+import {
+  explained,
+  isCertain,
+  type Needs,
+  readNeeds,
+  roomDoubt,
+  roomProblem,
+} from "../../components/fetch";
 import type { MachinePlan } from "../../components/plan";
 import type { MachineSettings } from "../../components/settings";
 import { gb } from "../../units/memory";
@@ -8,11 +15,15 @@ import type { ToFetch } from "./progress";
 
 /** What a machine lacks of its plan. Sizes that the hub doesn't say are those of the stack file. */
 export function needsOf(machine: MachinePlan, settings: MachineSettings): Promise<Needs> {
-  const servers = Object.values(settings.inferenceServers);
-  const knownGB = (id: string) =>
-    servers.find(({ model }) => model.id === id)?.model.weightsGB ??
+  return readNeeds(machine, { knownGB: knownSizes(settings) });
+}
+
+/** Sizes of models in GB as the stack file or the catalogue tells them. */
+export function knownSizes({ inferenceServers }: MachineSettings) {
+  const models = Object.values(inferenceServers).map(({ model }) => model);
+  return (id: string): number | undefined =>
+    models.find((model) => model.id === id)?.weightsGB ??
     readRecipe(projectOrProgram(), id)?.weights.diskGB;
-  return readNeeds(machine, { knownGB });
 }
 
 /** Everything that is missing. */
@@ -34,15 +45,48 @@ export function whyNotFetched(needs: Needs): string[] {
 
 /** What is missing and how much room it needs, for people. */
 export function needsText(needs: Needs): string[] {
+  const doubt = roomProblem(needs) === undefined ? roomDoubt(needs) : undefined;
   return [
     "Missing:",
     ...missingOf(needs).map(
       ({ kind, name, bytes, problem = "its address doesn't say" }) =>
         `  ${kind} ${name}  ${bytes === undefined ? `(size not known: ${problem.trim().split("\n")[0]})` : gb(bytes)}`,
     ),
-    ...needs.disks.map(
-      ({ paths, freeBytes, neededBytes }) =>
-        `${paths.join(", ")}: needs ${gb(neededBytes)}, has ${gb(freeBytes)} free`,
-    ),
+    ...needs.disks.map(diskText),
+    ...(doubt === undefined ? [] : [`May not fit: ${doubt}`]),
   ];
+}
+
+function diskText({
+  paths,
+  freeBytes,
+  neededBytes,
+  estimatedBytes,
+}: Needs["disks"][number]): string {
+  const also =
+    estimatedBytes === undefined
+      ? ""
+      : ` and about ${gb(estimatedBytes)} for images of unknown size`;
+  return `${paths.join(", ")}: needs ${gb(neededBytes)}${also}, has ${gb(freeBytes)} free`;
+}
+
+/** The same as JSON has it. */
+export function needsResult({
+  images,
+  models,
+  program,
+  disks,
+}: Pick<Needs, "images" | "models" | "program" | "disks">) {
+  return {
+    missing: {
+      images: images.map(({ name: image, bytes = null }) => ({ image, bytes })),
+      models: models.map(({ name: id, revision = null, bytes = null }) => ({
+        id,
+        revision,
+        bytes,
+      })),
+      ...(program && { program: { name: program.name, bytes: program.bytes ?? null } }),
+    },
+    disks,
+  };
 }

@@ -1,5 +1,7 @@
+import { roomDoubt, SERVER_IMAGE_BYTES } from "../../components/fetch";
 import { defined } from "../../faults/defined";
 import { deviceOf, deviceText, OTHER_DEVICE, totalOfAnother } from "../../machines/devices/devices";
+import { BYTES_PER_GB } from "../../units/memory";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
 import { systemGiB, UNEXPLAINED_GIB } from "./counted";
 import { notForAgents } from "./settings";
@@ -96,9 +98,6 @@ function ollamaText({
   return `Ollama ${answers}, ${unit ? "run by ollama.service" : `${runsIn === undefined ? "without a systemd unit" : `in ${runsIn}`}: what it has loaded is counted, and its settings and models stay yours`}; models: ${which.join(", ") || "none"}.`;
 }
 
-/** Room on disk for a server's image, in GB. */
-const IMAGE_GB = 20;
-
 /** What to mend on a machine before `up`, a sentence each, beside what the preflight finds. */
 export function toMend(
   facts: HostFacts,
@@ -106,17 +105,25 @@ export function toMend(
 ): string[] {
   const unseen = unshownGpu(facts);
   if (server === undefined) return [...unseen, ...atInstanceA(facts)];
-  const { freeGB, path } = facts.modelCache;
   const weights = server.cached ? 0 : Math.ceil(server.weightsGB ?? 0);
-  const needed = weights + IMAGE_GB;
-  return [
-    ...(freeGB !== undefined && freeGB < needed
-      ? [
-          `The disk of ${path} has ${freeGB} GB free. ${weights > 0 ? `${weights} GB of weights and about` : "About"} ${IMAGE_GB} GB of image must be downloaded: free ${needed - (freeGB ?? 0)} GB, or set \`modelCache\` to a folder on another disk.`,
-        ]
-      : []),
-    ...unseen,
-  ];
+  const full = fullDisk(facts.modelCache, weights);
+  return [...(full === undefined ? [] : [full]), ...unseen];
+}
+
+/** Why a model's weights and an image have no room on the disk of the cache. */
+function fullDisk(
+  { freeGB, path }: HostFacts["modelCache"],
+  weightsGB: number,
+): string | undefined {
+  if (freeGB === undefined) return undefined;
+  const estimatedBytes = SERVER_IMAGE_BYTES;
+  const bytes = weightsGB * BYTES_PER_GB;
+  const freeBytes = freeGB * BYTES_PER_GB;
+  return roomDoubt({
+    images: [{ estimatedBytes }],
+    models: weightsGB > 0 ? [{ bytes }] : [],
+    disks: [{ paths: [path], freeBytes, neededBytes: bytes, estimatedBytes }],
+  });
 }
 
 /** A GPU that no driver shows: advice is for the maker that is there. */

@@ -3,7 +3,8 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { explained, type FetchTarget } from "../../../components/fetch/causes";
-import { type Needs, roomProblem } from "../../../components/fetch/needs";
+import type { Needs } from "../../../components/fetch/needs";
+import { roomDoubt, roomProblem } from "../../../components/fetch/room";
 import { downloadLine } from "../../../operate/fetch/progress";
 import { FakeSsh } from "../../layers/fakeSsh";
 import { httpServer } from "../../layers/httpServer";
@@ -238,7 +239,19 @@ describe("the room on the disks", () => {
     const disk = { paths: ["/var/lib/docker", "/c"], neededBytes: 52e9 };
     expect(roomProblem(needs({ ...disk, freeBytes: 52e9 }))).toBeUndefined();
     expect(roomProblem(needs({ ...disk, freeBytes: 40e9 }))).toBe(
-      "The disk of /var/lib/docker and /c has 40.0 GB free, but the missing parts need 52.0 GB (10.0 GB of images, which take 3 times as much unpacked; 22.0 GB of models). Free 12.0 GB (`docker image prune`, or models below `hub/` of the cache), or set `modelCache` to a larger disk.",
+      "40.0 GB of disk are free, 52.0 GB are needed (/var/lib/docker, /c). Missing: 10.0 GB of images, which take 3 times as much unpacked; 22.0 GB of models. Free 12.0 GB (`serving status --leftovers` lists what nothing uses), or set `modelCache` to a folder on another disk.",
+    );
+  });
+
+  it("is doubted, and not refused, where only an estimate of an image doesn't fit", () => {
+    const room = {
+      images: [{ estimatedBytes: 20e9 }],
+      models: [{ bytes: 61e9 }],
+      disks: [{ paths: ["/c"], freeBytes: 70e9, neededBytes: 61e9, estimatedBytes: 20e9 }],
+    };
+    expect(roomProblem(room)).toBeUndefined();
+    expect(roomDoubt(room)).toBe(
+      "70.0 GB of disk are free, about 81.0 GB are needed (/c). Missing: about 20.0 GB for images whose size isn't known; 61.0 GB of models. Free 11.0 GB (`serving status --leftovers` lists what nothing uses), or set `modelCache` to a folder on another disk.",
     );
   });
 });

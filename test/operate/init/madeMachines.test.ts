@@ -349,7 +349,7 @@ describe("the stack file that init writes", () => {
     const full: HostFacts = { ...facts, modelCache: { ...facts.modelCache, freeGB: 3 } };
     const again = await choose(full, { name: "spark", project: process.cwd() });
     expect(again.mend[0]).toBe(
-      `The disk of ${facts.modelCache.path} has 3 GB free. 22 GB of weights and about 20 GB of image must be downloaded: free 39 GB, or set \`modelCache\` to a folder on another disk.`,
+      `3.0 GB of disk are free, about 42.0 GB are needed (${facts.modelCache.path}). Missing: about 20.0 GB for images whose size isn't known; 22.0 GB of models. Free 39.0 GB (\`serving status --leftovers\` lists what nothing uses), or set \`modelCache\` to a folder on another disk.`,
     );
     expect(again.text.replace(/\n# +/g, " ")).toContain("; 3 GB of its disk are free.");
   });

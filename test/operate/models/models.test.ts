@@ -267,6 +267,9 @@ describe("serving models use", () => {
     expect(out).toContain("+            id: saricles/Qwen3-Coder-Next-NVFP4-GB10\n");
     expect(out).toContain("-            weightsGB: 22\n");
     expect(out).toContain("gpuMemoryUtilization: 0.45  the most that is left of 0.55");
+    expect(out).toContain(
+      "\nTo download on a machine that has nothing of it: 44.8 GB of models, about 20.0 GB for 1 image, 2 images of unknown size\n",
+    );
     expect(readFileSync(file, "utf8")).toBe(DEFAULT);
   });
 
