@@ -27,12 +27,14 @@ const saying = (words: RegExp) =>
         ?.map(() => file) ?? [],
   );
 
-it("nobody is told to run `npx serving`: npm has a package of that name that isn't ours", () => {
+it("nobody is told to run `npx serving`, but with `--no --`: npm has a package of that name that isn't ours", () => {
   expect(SAID).toEqual(expect.arrayContaining(["README.md", "docs/guide/models.md"]));
   expect(SAID).toContain("operate/servingCommand.ts");
-  const words = /\bnpx(?: +-\S+)* +serving\b|\bnpm (?:i|install)(?: +-\S+)* +serving\b/g;
-  expect("npx serving plan, npx -y serving, npm i -g serving".match(words)).toHaveLength(3);
-  expect("npx local-serving plan".match(words)).toBeNull();
+  const words =
+    /\bnpx(?! --no -- )(?: +-\S+)* +serving\b|\bnpm (?:i|install)(?: +-\S+)* +serving\b/g;
+  expect("npx serving plan, npx -y serving, npx --no serving".match(words)).toHaveLength(3);
+  expect("npm i -g serving".match(words)).toHaveLength(1);
+  expect("npx local-serving plan, npx --no -- serving plan".match(words)).toBeNull();
   expect(saying(words)).toEqual([]);
 });
 

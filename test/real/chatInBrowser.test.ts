@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFailed } from "vitest";
 import { connections } from "../../components/chat-ui/connections";
 import { CHAT_UI, planned } from "../fixtures/services";
@@ -15,9 +15,6 @@ import { type ScriptedServer, startScriptedServer } from "./scriptedServer";
 const program = inject("programs").openWebUi;
 const chromium = alreadyThere("chromium", "CHROMIUM_PROGRAM");
 const missing = "missing" in program ? program : chromium;
-
-/** Kept where a person says so: `PICTURES=1`. */
-const PICTURE = resolve(__dirname, "../../docs/pictures/chat.png");
 
 const EMAIL = "me@example.org";
 const PASSWORD = "Correct-horse-9";
@@ -109,7 +106,6 @@ describe.skipIf("missing" in missing)(
       await until("document.querySelector('#send-message-button:not([disabled])')");
       await page.value("document.querySelector('#send-message-button').click()");
       await shows("Hello from model");
-      if (process.env.PICTURES !== undefined) await page.screenshot(PICTURE);
     });
 
     it("lists the models again at the second start, and takes the same password", {
