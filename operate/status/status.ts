@@ -181,22 +181,40 @@ async function ofRunning(
   // A worker has no API: it is well once its head is, which Docker's health check asks.
   const hasApi = server !== undefined && (server.rank?.index ?? 0) === 0;
   const { url } = hasApi ? originFromHere(machine, server.reach, tunnel) : {};
-  const figures =
-    url === undefined ? undefined : await figuresOfServer(new Api(url)).catch(() => undefined);
   const again = restartCount > 0 ? startedAgain(restartCount) : undefined;
-  // The API of a dead engine still gives figures.
-  const isAlive = figures === undefined || (await answersOk(`${url}/health`));
+  const { isAlive, figures } =
+    url === undefined ? { isAlive: health === "healthy" } : await askedServer(url);
   if (isAlive && (await isStuck(url, server, figures)))
     return { state: "does not answer", well: false, ...defined({ figures, note: STUCK }) };
-  if (isAlive && (figures || (url === undefined && health === "healthy")))
-    return { state: "ready", well: true, ...defined({ figures, note: again }) };
+  if (isAlive) {
+    const notes = [again, url !== undefined && figures === undefined ? NO_FIGURES : undefined];
+    const note = notes.filter((each) => each !== undefined).join("; ") || undefined;
+    return { state: "ready", well: true, ...defined({ figures, note }) };
+  }
   if (server === undefined) return { state: health, well: false };
   // One that was up, and is silent, ended or hangs: its log has no newer phase of a start.
-  if (!isAlive || (url !== undefined && (await wasReady(found, machine.dockerHost))))
-    return { state: "does not answer", well: false, ...defined({ note: again }) };
+  const wasUp =
+    url !== undefined && (figures !== undefined || (await wasReady(found, machine.dockerHost)));
+  if (wasUp) return { state: "does not answer", well: false, ...defined({ note: again }) };
   const { phase, note } = await host.phaseOf(found);
   const notes = [note, again].filter((each) => each !== undefined).join("; ");
   return { state: phase, well: false, ...defined({ note: notes || undefined }) };
+}
+
+const NO_FIGURES = "no figures: its /metrics are not vLLM's";
+
+/**
+ * Whether a server is ready, which `serving status --wait` asks in the same way, and what it does.
+ * The API of a dead engine still gives figures, and one without figures may serve.
+ */
+async function askedServer(
+  url: string,
+): Promise<{ readonly isAlive: boolean; readonly figures?: ServerFigures | undefined }> {
+  const [isAlive, figures] = await Promise.all([
+    answersOk(`${url}/health`),
+    figuresOfServer(new Api(url)).catch(() => undefined),
+  ]);
+  return { isAlive, figures };
 }
 
 /** Whether the log of a container says that its server was ready since it started. */

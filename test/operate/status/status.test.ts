@@ -293,6 +293,27 @@ describe("serving status", () => {
     }
   });
 
+  it("calls a server ready that says so, as --wait does, also without vLLM's metrics", async () => {
+    const routes = { "GET /metrics": () => ({ status: 404, text: "Not Found" }) };
+    const other = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], { routes });
+    try {
+      const machine = machineWith({}, { port: other.port, answers: { logs: {} } });
+      machine.apply();
+      const waited = await machine.status("--wait", "--format", "json");
+      const { code, items } = await machine.items();
+      expect([waited.code, JSON.parse(waited.out).servers[0].outcome]).toEqual([0, "ready"]);
+      expect([code, items[0]]).toEqual([
+        0,
+        {
+          ...{ key: "b", state: "ready", well: true, seconds: expect.any(Number) },
+          note: "no figures: its /metrics are not vLLM's",
+        },
+      ]);
+    } finally {
+      await other.close();
+    }
+  });
+
   it("takes a refusal for an answer, and silence for none", async () => {
     const silent = await httpServer(() => {});
     const refusing = await httpServer((_, response) => response.writeHead(401).end());
