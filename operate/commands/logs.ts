@@ -1,15 +1,17 @@
 import { Argument, type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
-import { forTerminal } from "../../commandLine/output";
-import { eachLine, start } from "../../commandLine/run";
+import { forTerminal, say } from "../../commandLine/output";
+import { type End, eachLine, type StartOptions, start } from "../../commandLine/run";
 import { wholeNumber } from "../../commandLine/values";
 import { SIMPLE_SERVER } from "../../components/fields";
 import type { MachinePlan } from "../../components/plan";
 import { SERVICES } from "../../components/services";
+import { isOverSsh } from "../../machines/address";
 import { dockerCommand } from "../../machines/docker/docker";
 import { commandOn, followedOn } from "../../machines/onMachine";
 import { lineRedactor } from "../programs/redact";
+import { followedLog } from "../sees/followedLog";
 import { type Named, named, namedContainers, nameTyped, ON_DEMAND } from "../stack/named";
 import { expectApplied } from "../stack/nothingApplied";
 import { plannedStack } from "../stack/readStack";
@@ -17,6 +19,9 @@ import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
 
 /** Lines that are shown of a log where nobody says how many. */
 const LINES = 200;
+
+/** How ssh ends where it is cut off. */
+const CUT_OFF = 255;
 
 interface LogsOptions extends StackFileOptions {
   readonly follow?: boolean;
@@ -37,7 +42,10 @@ export function logsCommand(): Command {
     arguments: [nameArgument()],
     options: [
       ...stackFileOptions(),
-      new Option("-f, --follow", "then print new lines as they are written, until Ctrl-C"),
+      new Option(
+        "-f, --follow",
+        "then print new lines as they are written, also after a restart, until Ctrl-C",
+      ),
       new Option("--tail <lines>", "newest lines").argParser(wholeNumber(1)).default(LINES),
     ],
     notes:
@@ -60,46 +68,91 @@ export function logsCommand(): Command {
 
 /** The lines of one log, without secrets; but for JSON they are printed, each behind the mark. */
 async function readLog(
-  { machine, name, words, env }: ReturnType<typeof sourcesOf>[number],
+  source: Source,
   { format, follow }: LogsOptions,
   mark: string,
-) {
+): Promise<{ readonly machine: string; readonly name: string; readonly lines: string[] }> {
+  const { machine, name } = source;
   const lines: string[] = [];
   let last = "";
   const redact = lineRedactor();
-  const { stdout, ended } = start(words, { env, merged: true, held: follow === true });
-  eachLine(stdout, (text) => {
+  const { code } = await source.read((text) => {
     const shown = redact(text);
     if (/\S/.test(shown)) last = shown;
     if (format === "json") lines.push(shown);
     else process.stdout.write(`${forTerminal(`${mark}${shown}`)}\n`);
   });
-  if ((await ended).code === 0) return { machine, name, lines };
+  if (code === 0) {
+    if (follow) say(`${mark}${name} isn't running: its log ends here.`);
+    return { machine, name, lines };
+  }
+  if (follow && code === CUT_OFF && isOverSsh(source))
+    throw new Failed(`The connection to ${machine} was lost: run this again.`);
   const gone = /No such container/.test(last) ? " `serving up --refresh` makes it." : "";
   throw new Failed(`The log of ${name} can't be read: ${last}.${gone}`);
 }
 
+/** A log of a machine, which is read line by line to its end. */
+interface Source {
+  readonly machine: string;
+  readonly dockerHost: string;
+  readonly name: string;
+  read(line: (text: string) => void): Promise<End>;
+}
+
 /** What prints the logs of a thing. Throws `WrongUse` for one whose log nobody here knows. */
-function sourcesOf(found: Named, machines: readonly MachinePlan[], { follow, tail }: LogsOptions) {
-  const on = follow ? followedOn : commandOn;
-  const going = follow ? ["--follow"] : [];
+function sourcesOf(
+  found: Named,
+  machines: readonly MachinePlan[],
+  options: LogsOptions,
+): readonly Source[] {
   const { machine, key, container } = found;
   if (container)
-    return namedContainers(found, machines).map(
-      ({ machine: { name: machine, dockerHost }, container: { name } }) => ({
-        machine,
-        name,
-        ...dockerCommand(["logs", "--tail", `${tail}`, ...going, name], dockerHost, on),
-      }),
-    );
+    return namedContainers(found, machines).map(({ machine, container: { name } }) => ({
+      machine: machine.name,
+      dockerHost: machine.dockerHost,
+      name,
+      read: (line) => containersLog(machine.dockerHost, name, options, line),
+    }));
   const { simpleServer, onDemand } = machine;
-  const journal = (unit: string, words: readonly string[]) => {
-    const all = [...words, unit, "--lines", `${tail}`, ...going];
-    return [{ machine: machine.name, name: unit, words: on(machine, all), env: {} }];
-  };
   if (onDemand !== undefined && key === ON_DEMAND)
-    return journal(onDemand.unit, ["journalctl", "--no-pager", "--user", "--unit"]);
+    return [journal(machine, ["--user", "--unit", onDemand.unit], options)];
   if (simpleServer.mode !== "host" || key !== SIMPLE_SERVER)
     throw new WrongUse("Instance A isn't ours: whoever starts it knows where its log is.");
-  return journal(simpleServer.unit, ["journalctl", "--no-pager", "--unit"]);
+  return [journal(machine, ["--unit", simpleServer.unit], options)];
+}
+
+function containersLog(
+  dockerHost: string,
+  name: string,
+  { follow, tail }: LogsOptions,
+  line: (text: string) => void,
+): Promise<End> {
+  if (follow) return followedLog({ name, dockerHost, tail }, line);
+  const { words, env } = dockerCommand(["logs", "--tail", `${tail}`, name], dockerHost);
+  return printed(words, { env }, line);
+}
+
+/** The journal of a unit of systemd. */
+function journal(
+  { name: machine, dockerHost }: MachinePlan,
+  unit: readonly string[],
+  { follow = false, tail }: LogsOptions,
+): Source {
+  const going = follow ? ["--follow"] : [];
+  const all = ["journalctl", "--no-pager", ...unit, "--lines", `${tail}`, ...going];
+  const words = (follow ? followedOn : commandOn)({ dockerHost }, all);
+  const name = unit.at(-1) ?? "";
+  return { machine, dockerHost, name, read: (line) => printed(words, { held: follow }, line) };
+}
+
+/** Hands each line on that a program prints, to its end. */
+function printed(
+  words: readonly string[],
+  options: StartOptions,
+  line: (text: string) => void,
+): Promise<End> {
+  const { stdout, ended } = start(words, { ...options, merged: true });
+  eachLine(stdout, line);
+  return ended;
 }

@@ -251,6 +251,29 @@ describe("serving logs", () => {
     });
   });
 
+  it("follows the log of each rank, and says of which one it ends", async () => {
+    const home = temporaryFolder("follow-home-");
+    const machines = twoMachines({}, { home }, { home });
+    markApplied(home, ...Object.keys(machines));
+    const [head, worker] = [B, `${B}-rank1`];
+    const { code, out, err, asked } = await serving(
+      ["logs", "b", "--follow", "--tail", "3"],
+      { logs: { out: "2026-11-30T21:20:01.000000000Z a line\n" }, "ps ": {} },
+      machines,
+    );
+    const [first, second] = Object.keys(machines);
+    expect([code, out.split("\n").sort()]).toEqual([
+      0,
+      ["", `${first}: a line`, `${second}: a line`],
+    ]);
+    expect(err.split("\n").sort()).toEqual([
+      "",
+      `${first}: ${head} isn't running: its log ends here.`,
+      `${second}: ${worker} isn't running: its log ends here.`,
+    ]);
+    expect(asked).toContain(`logs --timestamps --follow --tail 3 ${worker}`);
+  });
+
   it("says that there is no such container, and how one comes", async () => {
     const { code, err } = await serving(["logs", "b"], { logs: GONE });
     expect([code, err]).toEqual([
