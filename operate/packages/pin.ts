@@ -10,11 +10,11 @@ import { published, version } from "../../package.json";
 export const PACKAGE = "local-serving";
 
 /**
- * How a folder's own copy is started. With `--no`, npx installs nothing: until this program is on
- * npm's registry, a package of its name there is somebody else's. Without `--`, npx would take the
- * name for the value of `--no`, and options such as `--help` for its own.
+ * How a folder's own copy is started. With `--no`, npx installs nothing: npm's registry has a
+ * package of the name `serving` that is somebody else's. Without `--`, npx would take the name for
+ * the value of `--no`, and options such as `--help` for its own.
  */
-export const NPX = published ? `npx ${PACKAGE}` : `npx --no -- ${PACKAGE}`;
+export const NPX = "npx --no -- serving";
 
 /** Makes `serving` a command of the shell, in the folder of a stack. */
 export const ONTO_PATH =

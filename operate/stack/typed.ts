@@ -2,6 +2,7 @@ import { delimiter } from "node:path";
 import { programOnPath } from "../../commandLine/run";
 import { shellWord, shellWords } from "../../faults/shellWords";
 import { HERE, isOverSsh } from "../../machines/address";
+import { NPX } from "../packages/pin";
 import { impliedStack, isInProject, type StackFileOptions, stackOf } from "./stackFile";
 
 /** A command on a machine, as a person types it here. */
@@ -64,6 +65,6 @@ const OF_NPM = /[\\/](?:node_modules[\\/]\.bin|node-gyp-bin)[\\/]?$/;
 export function runsHere(lines: string, { PATH = "" }: NodeJS.ProcessEnv = process.env): string {
   const own = PATH.split(delimiter).filter((folder) => !OF_NPM.test(folder));
   return programOnPath(["serving"], own.join(delimiter)) === undefined
-    ? lines.replace(OURS, "npx --no -- serving ")
+    ? lines.replace(OURS, `${NPX} `)
     : lines;
 }

@@ -109,7 +109,7 @@ describe("serving init", () => {
     cwd.mockRestore();
     expect(code).toBe(0);
     expect(out.split("  serving verify\n")[1]).toBe(
-      '\n`serving` is not on your PATH: write `npx --no -- local-serving` in this folder, or put it there once:\n  mkdir -p ~/.local/bin && ln -s "$PWD/node_modules/.bin/serving" ~/.local/bin/\n',
+      '\n`serving` is not on your PATH: write `npx --no -- serving` in this folder, or put it there once:\n  mkdir -p ~/.local/bin && ln -s "$PWD/node_modules/.bin/serving" ~/.local/bin/\n',
     );
   });
 

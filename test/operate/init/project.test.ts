@@ -206,9 +206,9 @@ describe("serving init in an empty folder", () => {
     const [, , install, plan, images] = workflow.jobs.plan.steps;
     expect(install).toEqual({ run: "npm ci" });
     expect(plan.run).toContain(
-      'npx --no -- local-serving plan --file "$file" --against HEAD^1 --strict --format markdown',
+      'npx --no -- serving plan --file "$file" --against HEAD^1 --strict --format markdown',
     );
-    expect(images.run).toContain('npx --no -- local-serving pin --check --file "$file"');
+    expect(images.run).toContain('npx --no -- serving pin --check --file "$file"');
     put(WORKFLOW, "mine\n");
     const { out } = await init("--ci", "github");
     expect(out).toMatch(new RegExp(`^${join(folder, STACK)} stays as it is\\.\\n`));
