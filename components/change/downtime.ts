@@ -144,6 +144,20 @@ export function stepsText(steps: readonly Step[]): string {
   return `${spanText(all)}, ${shorter} if its kernels are already in the volume ${volume}`;
 }
 
+/** Says it in a few words: `14 to 24 min, later starts 4 to 9 min`. */
+export function shortStepsText(steps: readonly Step[]): string {
+  const all = totalOf(steps);
+  const kept = totalOf(steps, true);
+  const isSame = all.least === kept.least && all.most === kept.most;
+  return `${spanText(all)}${isSame ? "" : `, later starts ${spanText(kept)}`}`;
+}
+
+/** Says how long all parts take, whatever was kept of an earlier start. */
+export const longestText = (steps: readonly Step[]): string => {
+  const { least } = totalOf(steps, true);
+  return spanText({ least, most: totalOf(steps).most });
+};
+
 /** Says the same with all parts and their sources. */
 export const stepsWithSources = (steps: readonly Step[]): string =>
   `${stepsText(steps)}: ${partsWithSources(steps)}`;

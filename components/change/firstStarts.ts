@@ -1,6 +1,6 @@
 import type { MachinePlan } from "../plan/types";
 import { changesOf } from "./changesOf";
-import { stepsText } from "./downtime";
+import { shortStepsText, stepsText } from "./downtime";
 import { doubtText } from "./start";
 
 const DOWNLOAD = "plus the download of a model, unless `serving fetch` has done it";
@@ -21,6 +21,30 @@ export function firstStarts(
   machines: readonly MachinePlan[],
   isMade: (resource: string) => boolean = () => true,
 ): FirstStarts | undefined {
+  const named = startedFirst(machines, isMade);
+  if (named.length === 0) return undefined;
+  const times = named.map(
+    ({ name, steps, doubt }) => `${name} ${doubt ?? `answers after ${stepsText(steps)}`}`,
+  );
+  const fetch = named.some(({ downloads }) => downloads.length > 0) ? [DOWNLOAD] : [];
+  return {
+    hasServer: named.some(({ isServer }) => isServer),
+    when: [...times, ...fetch].join("; "),
+  };
+}
+
+/** The same in a few words for each machine: `b answers after 14 to 24 min`. */
+export function startsInShort(
+  machines: readonly MachinePlan[],
+): { readonly machine: string; readonly text: string }[] {
+  return startedFirst(machines, () => true).map(({ machine, key, steps, doubt }) => ({
+    machine,
+    text: `${key} ${doubt ?? `answers after ${shortStepsText(steps)}`}`,
+  }));
+}
+
+/** What an update starts, the servers alone where there are any. */
+function startedFirst(machines: readonly MachinePlan[], isMade: (resource: string) => boolean) {
   // The head of several machines answers for all of them.
   const workers = machines.flatMap(({ ranks }) => ranks.map(({ container }) => container.resource));
   const starting = changesOf([], machines).flatMap(({ machine, containers, kv }) =>
@@ -31,17 +55,12 @@ export function firstStarts(
       )
       .map((each) => ({
         ...each,
+        machine,
         isServer: each.key in kv,
         doubt: doubtText(kv[each.key]?.after),
         name: machines.length > 1 ? `${machine}.${each.key}` : each.key,
       })),
   );
-  if (starting.length === 0) return undefined;
   const servers = starting.filter(({ isServer }) => isServer);
-  const named = servers.length > 0 ? servers : starting;
-  const times = named.map(
-    ({ name, steps, doubt }) => `${name} ${doubt ?? `answers after ${stepsText(steps)}`}`,
-  );
-  const fetch = named.some(({ downloads }) => downloads.length > 0) ? [DOWNLOAD] : [];
-  return { hasServer: servers.length > 0, when: [...times, ...fetch].join("; ") };
+  return servers.length > 0 ? servers : starting;
 }

@@ -5,7 +5,7 @@
 export { changesOf, isUnchanged, type MachineChange } from "./changesOf";
 export { argumentChanges } from "./containerChange";
 export { partsWithSources, stepsWithSources } from "./downtime";
-export { firstStarts } from "./firstStarts";
-export { lossText } from "./losses";
+export { firstStarts, startsInShort } from "./firstStarts";
+export { lossInShort, lossText } from "./losses";
 export { neverStartedText, PROVE } from "./neverStarted";
 export { doubtText, startOf } from "./start";

@@ -4,7 +4,7 @@ import { type MachinePlan, serversOn } from "../plan/types";
 import { everyName } from "../planned/reach";
 import { serviceNamed } from "../services/registry";
 import { simpleServer } from "../simple-server/service";
-import { type Step, stepsText } from "./downtime";
+import { longestText, type Step, stepsText } from "./downtime";
 import { startOf } from "./start";
 
 /** Something that clients had before an update, and lose for a while or for good. */
@@ -192,6 +192,14 @@ function requestsText({ key, waitsMinutes = 0 }: Loss): string {
 /** What asks by the right name afterwards, since `up` writes its files. */
 const rewritten = (users: readonly string[]): string =>
   users.length === 0 ? "" : ` \`up\` rewrites what it set up itself: ${users.join(", ")}.`;
+
+/** Says a loss in a few words; of one that isn't gone for a while as its sentence. */
+export function lossInShort(loss: Loss): string {
+  const { key, what, steps = [], mayNotStart } = loss;
+  if (what === "gone" && !mayNotStart) return `${key} is gone for ${longestText(steps)}.`;
+  const gone = goneText(loss);
+  return gone === undefined ? lossText(loss) : `${key} is gone ${gone}.`;
+}
 
 /** Says a loss as a sentence. */
 export function lossText(loss: Loss): string {

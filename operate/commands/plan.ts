@@ -7,7 +7,7 @@ import { terminalWidth } from "../../commandLine/layout";
 import { type Format, say } from "../../commandLine/output";
 import { replaceFile } from "../../commandLine/replaceFile";
 import { closeIds } from "../../components/catalogue";
-import { changesOf, firstStarts } from "../../components/change";
+import { changesOf } from "../../components/change";
 import { readAppliedPlans, readEvidence } from "../../components/evidence";
 import { startVerdictOf } from "../../components/memory";
 import type { MachinePlan, Plan } from "../../components/plan";
@@ -16,6 +16,7 @@ import { PLAN_VERSION } from "../../components/planned";
 import { SERVICES } from "../../components/services";
 import type { StackSettings } from "../../components/settings";
 import { parseStackFile } from "../../components/settings";
+import { defined } from "../../faults/defined";
 import { readTextFile } from "../../faults/textFile";
 import { isHere } from "../../machines/address";
 import { fingerprintOfText } from "../../machines/update/fingerprint";
@@ -23,14 +24,17 @@ import { readRecord } from "../../machines/update/readRecord";
 import { triedText, underWayText } from "../../machines/update/sentences";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { compare } from "../plan/against";
-import { changeSections, type Section, sectionMarkdown, sectionText } from "../plan/changeReport";
+import { sectionMarkdown, sectionText } from "../plan/changeReport";
 import { dockerRun } from "../plan/dockerRun";
-import { engineSections, serverEngineChanges } from "../plan/engineChanges";
+import { serverEngineChanges } from "../plan/engineChanges";
 import { judgedPlan } from "../plan/judgedPlan";
 import { meminfoIn } from "../plan/meminfoFile";
 import { otherStacks } from "../plan/otherStacks";
-import { partText, planText } from "../plan/planText";
-import { named } from "../stack/named";
+import { notesText, partText, planText } from "../plan/planText";
+import { findingsOf } from "../plan/screen/findings";
+import { planScreen } from "../plan/screen/planScreen";
+import type { Applied } from "../plan/screen/update";
+import { named, namedOn } from "../stack/named";
 import {
   projectOrProgram,
   type StackFileOptions,
@@ -46,6 +50,7 @@ interface PlanOptions extends StackFileOptions {
   readonly out?: string;
   readonly policyConfig?: string;
   readonly full?: true;
+  readonly notes?: true;
   readonly strict?: true;
   readonly against?: string;
   readonly format: Format;
@@ -78,7 +83,11 @@ const planOptions = (): Option[] => [
   )
     .argParser((text: string, before: readonly string[]) => [...before, text])
     .default([]),
-  new Option("--full", "also every container as `docker run`, and every file"),
+  new Option("--notes", "also what is only good to know"),
+  new Option(
+    "--full",
+    "all of it: memory line by line, KV caches, policies, each container as `docker run`, every file",
+  ),
   new Option(
     "--strict",
     "exit with 1 also where a server may not start; with --against, where it did surely start before",
@@ -95,7 +104,7 @@ const planOptions = (): Option[] => [
 ];
 
 async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome> {
-  const { full = false, strict = false, against, format } = options;
+  const { full = false, notes = false, strict = false, against, format } = options;
   if (format === "markdown" && against === undefined)
     throw new WrongUse(
       "--format markdown is for reviews: add --against applied|verified|FILE|COMMIT.",
@@ -138,9 +147,23 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   if (name !== undefined)
     return { result, text: partText(named(planned.machines, name), width), failed };
   const typed = typedFor(options);
-  const changes = full ? [] : await changesHere(planned, typed);
-  const shown = { full, changes, typed, ...startsOn(planned, file) };
-  return { result, text: planText(planned, policies, width, shown), failed };
+  if (full) {
+    const text = planText(planned, policies, width, { typed, ...startsOn(planned, file) });
+    return { result, text, failed };
+  }
+  const applied = await appliedHere(planned);
+  const view = { width, typed, ...defined({ applied }), next: nextText(planned, refused) };
+  const screen = planScreen(planned, policies, view);
+  const said = notes ? notesText(findingsOf(planned, policies, typed).notes, width) : "";
+  return { result, text: [screen, said].filter(Boolean).join("\n\n"), failed };
+}
+
+/** What to run next, and where the rest of the plan is. */
+function nextText({ machines }: Plan, refused: boolean): string {
+  const [first] = machines.flatMap(namedOn);
+  const one = first === undefined ? "" : `, \`serving plan ${first.key}\``;
+  const more = `More: \`serving plan --full\`${one}.`;
+  return refused ? more : `Next: \`serving up\`. ${more}`;
 }
 
 /** Whether a server of a machine may not start, as far as its plan judges that. */
@@ -163,27 +186,19 @@ function startsOn({ machines }: Plan, file: string) {
 }
 
 /** What an update changes, as far as that is known without asking another computer. */
-async function changesHere(
-  { machines }: Plan,
-  typed: (text: string) => string,
-): Promise<Section[]> {
+async function appliedHere({ machines }: Plan): Promise<Applied | undefined> {
   const here = machines.filter(isHere);
+  if (here.length === 0) return undefined;
   const read = await readAppliedPlans(here);
-  const unread = read.flatMap((each) => ("plan" in each || !each.isThere ? [] : [each.missing]));
-  if (unread.length > 0) return [{ title: "What changes is not known.", lines: unread }];
+  const why = read.flatMap((each) => ("plan" in each || !each.isThere ? [] : [each.missing]));
+  if (why.length > 0) return { is: "unread", why };
   const applied = read.flatMap((each) => ("plan" in each ? [each.plan] : []));
-  if (applied.length === 0) {
-    const starts = firstStarts(here);
-    const lines = starts?.hasServer
-      ? [typed(`After the first \`serving up\`, ${starts.when}.`)]
-      : [];
-    return here.length === 0 ? [] : [{ title: "Nothing is applied yet.", lines }];
-  }
-  const sections = [
-    ...changeSections(changesOf(applied, here), true),
-    ...engineSections(serverEngineChanges(applied, here)),
-  ];
-  return sections.map((each) => ({ ...each, lines: each.lines.map(typed) }));
+  if (applied.length === 0) return { is: "nothing" };
+  return {
+    is: "plans",
+    changes: changesOf(applied, here),
+    engine: serverEngineChanges(applied, here),
+  };
 }
 
 function evidence(options: PlanOptions, settings: StackSettings): Evidence {

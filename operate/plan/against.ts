@@ -14,7 +14,6 @@ import { type Earlier, earlier } from "./earlier";
 import { engineSections, type ServerEngineChanges, serverEngineChanges } from "./engineChanges";
 import { type FindingChanges, findingChanges, noteLines, type PlanFinding } from "./findingChanges";
 import { claimLines, type ImageChange, imageChanges, imageHead } from "./imageChanges";
-import { verdictOf } from "./planText";
 import {
   appliedBy,
   countLines,
@@ -29,6 +28,7 @@ import {
 } from "./reviewHead";
 import { type SettingChange, settingChanges, settingText } from "./settingChanges";
 import { withShortDigests } from "./shortDigests";
+import { verdictOf } from "./verdict";
 
 /** A stack file, its settings and its plan. */
 interface Asked {

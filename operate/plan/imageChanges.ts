@@ -5,7 +5,12 @@ import { knownRelease, taggedVersion, versionsOf } from "../../components/supply
 import { counted } from "../../faults/quoting";
 import { imageReference, shortDigest } from "../../machines/docker/imageReference";
 import { packagesOf } from "../../policies/lib/role";
-import { type EngineChanges, type LaunchedVersions, launchedVersions } from "./engineChanges";
+import {
+  type EngineChanges,
+  type LaunchedVersions,
+  launchedVersions,
+  type ServerEngineChanges,
+} from "./engineChanges";
 
 /** A container that gets another image, and what is known of that. */
 export interface ImageChange {
@@ -187,6 +192,12 @@ export const claimLines = ({ before, after }: Pick<States, "before" | "after">):
         : [];
     }),
   );
+
+/** What another vLLM brings a server: what it lacks, then what changes by itself. */
+export const engineHead = (change: ServerEngineChanges): string[] => [
+  ...lacksText(change.key, change),
+  ...defaultsText(change.key, change),
+];
 
 /** What a server loses with another vLLM. */
 function lacksText(name: string, { version, known, nearest, gone }: EngineChanges): string[] {

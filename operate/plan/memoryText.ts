@@ -133,14 +133,20 @@ const BEYOND = 16;
 const MARKS = "123456789abcdefghijklmnopqrstuvwxyz";
 
 /** The mark of a ledger line in the bar. */
-const markOf = (index: number): string => MARKS[index % MARKS.length] ?? "?";
+export const markOf = (index: number): string => MARKS[index % MARKS.length] ?? "?";
+
+/** What a bar is drawn from. */
+interface Bar {
+  readonly totalGiB: number;
+  readonly lines: readonly { readonly gib: number }[];
+}
 
 /**
  * The machine's memory as one bar: a mark for each line of the ledger, dots for what is free.
  * Cells are given out by running totals, so the bar adds up to the sum and not to rounded parts.
  * What exceeds the machine comes after `|`.
  */
-export function memoryBar(ledger: Ledger, width: Width = UNBOUNDED): string {
+export function memoryBar(ledger: Bar, width: Width = UNBOUNDED): string {
   const length = Math.max(SHORTEST, Math.min(LONGEST, width - BEYOND - 4));
   const perCell = ledger.totalGiB / length;
   let used = 0;

@@ -10,37 +10,31 @@ import {
 } from "../../commandLine/layout";
 import { styled } from "../../commandLine/output";
 import { SIMPLE_SERVER } from "../../components/fields";
-import { unweighedText } from "../../components/model-name";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
 import type { PlannedContainer, PlannedFile } from "../../components/planned";
-import { capital, counted } from "../../faults/quoting";
+import { counted } from "../../faults/quoting";
 import type { Judged } from "../../policies/judge";
-import { rules } from "../../policies/rules";
-import { type Named, namedOn, ON_DEMAND } from "../stack/named";
+import { type Named, ON_DEMAND } from "../stack/named";
 import type { KeptStart } from "../verify/keptStarts";
-import { type Section, sectionText } from "./changeReport";
 import { dockerRun } from "./dockerRun";
-import { graveWarnings, kvOf, kvText, ledgerText } from "./memoryText";
+import { kvOf, kvText, ledgerText } from "./memoryText";
 import { onDemandText } from "./onDemandText";
+import { countsText, findingsOf } from "./screen/findings";
 import { togetherText } from "./togetherText";
+import { verdictOf } from "./verdict";
 
 /**
- * A plan as a person reads it: the verdict, what changes, the memory, the addresses, and any reason
- * not to apply it. `changes`: what `up` would change, as far as that is known. `full`: also every
- * container and file, and all of each KV cache; then the verdict comes last, where the eye rests.
+ * All of a plan as a person reads it: the memory line by line, KV caches, addresses, each container
+ * and file, what every policy says, warnings and notes. The verdict comes last, where the eye rests.
  */
 export function planText(
   { machines, warnings }: Plan,
   policies: readonly Judged[],
   width: Width = UNBOUNDED,
   {
-    full = false,
-    changes = [],
     startsOn = () => () => undefined,
     typed = (text) => text,
   }: {
-    readonly full?: boolean;
-    readonly changes?: readonly Section[];
     /** How long starts took on a machine. */
     readonly startsOn?: (machine: string) => KeptStart;
     /** Advice with its commands as they are typed for this stack. */
@@ -48,36 +42,20 @@ export function planText(
   } = {},
 ): string {
   const judged = policies.map((each) => ({ ...each, message: typed(each.message) }));
-  const all: Plan["warnings"][number][] = [
-    ...warnings.map((each) => ({ ...each, message: typed(each.message) })),
-    ...judged.filter(isNote).map(asNote),
+  const found = findingsOf({ warnings }, policies, typed);
+  const parts = [
+    ...machines.map((machine) => machineText(machine, width, startsOn(machine.name))),
+    policyText(judged, width),
+    listText("Warnings", styled("yellow", "!"), found.warnings, width),
+    notesText(found.notes, width),
+    hanging(`${verdictOf(machines, policies)} ${countsText(found)}`, 0, width),
   ];
-  const [notes, warned] = [all.filter(({ note }) => note), all.filter(({ note }) => !note)];
-  const refusing = judged.filter((each) => each.verdict === "warned" && !isNote(each));
-  const counts = `${counted(warned.length + refusing.length, "warning")}, ${counted(notes.length, "note")}.`;
-  const said = verdictOf(machines, policies);
-  const verdict = hanging(
-    typed(`${said === FINE ? said : styled("red", said)} ${counts}`),
-    0,
-    width,
-  );
-  const [first] = machines.flatMap(namedOn);
-  const example = first === undefined ? "" : `: \`serving plan ${first.key}\``;
-  const body = [
-    ...machines.map((machine) => machineText(machine, width, full, startsOn(machine.name))),
-    policyText(judged, width, full),
-    listText("Warnings", styled("yellow", "!"), warned, width),
-    listText("Notes", "-", notes, width),
-  ];
-  const changed = changes.map((section) => sectionText(section, width));
-  const more = hanging(
-    typed(`More: \`serving plan --full\`, or one server or service${example}.`),
-    0,
-    width,
-  );
-  const parts = full ? [...body, verdict] : [verdict, ...changed, ...body, more];
   return parts.filter(Boolean).join("\n\n");
 }
+
+/** Notes in full. */
+export const notesText = (notes: Plan["warnings"], width: Width): string =>
+  listText("Notes", "-", notes, width);
 
 /**
  * One server or service with its `docker run`, its files and its KV cache, or what is known of one
@@ -103,12 +81,7 @@ export function partText({ machine, key, container, server }: Named, width: Widt
   return parts.length === 0 ? instanceText(machine, width) : parts.join("\n").trim();
 }
 
-function machineText(
-  machine: MachinePlan,
-  width: Width,
-  full: boolean,
-  keptStart: KeptStart,
-): string {
+function machineText(machine: MachinePlan, width: Width, keptStart: KeptStart): string {
   return [
     styled("bold", `Machine ${machine.name}`),
     instanceText(machine, width),
@@ -118,7 +91,7 @@ function machineText(
     ...togetherText(machine, keptStart, width),
     ...onDemandText(machine, keptStart, width),
     ...Object.keys(machine.kv).flatMap((container) =>
-      kvText(container, kvOf(machine, container) ?? null, width, full),
+      kvText(container, kvOf(machine, container) ?? null, width),
     ),
     ...adaptersText(machine, width),
     heading(
@@ -133,7 +106,7 @@ function machineText(
       ]),
       width,
     ),
-    ...(full ? wholeText(machine) : []),
+    ...wholeText(machine),
   ].join("\n");
 }
 
@@ -252,15 +225,12 @@ function titlesText(
 const ungated = (container: PlannedContainer): PlannedContainer =>
   container.gate ? { ...container, entrypoint: container.gate.starts } : container;
 
-function policyText(policies: readonly Judged[], width: Width, full: boolean): string {
+function policyText(policies: readonly Judged[], width: Width): string {
   const marks = { warned: styled("yellow", "warned "), refused: styled("red", "REFUSED") };
   const passed = policies.filter((each) => each.verdict === "pass").map((each) => each.name);
   const noted = [...new Set(policies.filter(isNote).map((each) => each.name))];
-  // A rule may find several things, and the preflight is none.
-  const judged = rules.filter(({ name }) => policies.some((each) => each.name === name));
-  const count = full ? passed.join(", ") : `${passed.length} of ${judged.length}`;
   return headed(styled("bold", "Policies"), [
-    `${styled("green", "pass   ")} ${hanging(count, 10, width)}`,
+    `${styled("green", "pass   ")} ${hanging(passed.join(", "), 10, width)}`,
     ...(noted.length === 0
       ? []
       : [`note    ${hanging(`${noted.join(", ")}: below in Notes`, 10, width)}`]),
@@ -275,12 +245,6 @@ function policyText(policies: readonly Judged[], width: Width, full: boolean): s
 }
 
 const isNote = ({ note }: Judged) => note === true;
-const asNote = ({ resource: machine, name: code, message }: Judged): Plan["warnings"][number] => ({
-  machine,
-  code,
-  message,
-  note: true,
-});
 
 function listText(
   title: string,
@@ -294,32 +258,3 @@ function listText(
   );
   return headed(styled("bold", title), lines);
 }
-
-/** Whether it would be applied, and what nobody could judge. */
-export function verdictOf(machines: readonly MachinePlan[], policies: readonly Judged[]): string {
-  const refusedBy = policies.filter((each) => each.verdict === "refused").map((each) => each.name);
-  const grave = machines.flatMap(graveWarnings);
-  const open = unjudged(machines);
-  if (refusedBy.length > 0)
-    return `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.${open}`;
-  return grave.length === 0
-    ? open === ""
-      ? FINE
-      : `${NOT_JUDGED}${open}`
-    : `Nothing is refused, BUT ${grave.join(", and ")}.${open}`;
-}
-
-/** Says of each model that nobody could weigh it, behind another sentence. */
-function unjudged(machines: readonly MachinePlan[]): string {
-  const models = machines.flatMap((machine) =>
-    serversOn(machine).flatMap(({ container, serve }) =>
-      machine.starts[container.name]?.unweighed === true ? [serve.model] : [],
-    ),
-  );
-  const said = [...new Set(models)].map((model) => ` ${capital(unweighedText(model))}`);
-  return said.join("");
-}
-
-const NOT_JUDGED = "Nothing is refused, but a start is not judged.";
-
-const FINE = "Nothing is refused.";

@@ -42,7 +42,7 @@ const edit = (file: string, change: (text: string) => string) =>
 it("runs from source and says so before the first build", { timeout: LIMIT_MS }, async () => {
   const { code, stdout, stderr } = await serving("plan", "--stack", "dgx");
   expect({ code, stderr }).toEqual({ code: 0, stderr: FROM_SOURCE });
-  expect(stdout).toContain("Machine dgx");
+  expect(stdout).toContain("Nothing is refused.");
 });
 
 it("builds every program with the list of its sources", { timeout: LIMIT_MS }, async () => {
@@ -65,7 +65,7 @@ it.each(["engine-data", "engine-data/defaults"])("has each version whole in dist
 it("runs the bundle without a word while the sources are those of the build", async () => {
   const { code, stdout, stderr } = await serving("plan", "--stack", "dgx");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(stdout).toContain("Machine dgx");
+  expect(stdout).toContain("Nothing is refused.");
 });
 
 /** Notes each function that is made from text, as zod makes them unless it is told not to. */

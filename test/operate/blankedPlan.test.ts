@@ -10,6 +10,7 @@ import type { PlannedContainer } from "../../components/planned/container";
 import { loadStackFile } from "../../components/settings/load";
 import { dockerRun } from "../../operate/plan/dockerRun";
 import { partText, planText } from "../../operate/plan/planText";
+import { planScreen } from "../../operate/plan/screen/planScreen";
 import { namedOn } from "../../operate/stack/named";
 import { BLANK, blankedPlan } from "../fixtures/blankedPlan";
 import { serverInput } from "../fixtures/machine";
@@ -178,9 +179,9 @@ describe("a plan whose rendered texts are all blanked", () => {
     (stack) => {
       const original = plan(loadStackFile(stack), { home });
       const made = blankedPlan(original);
-      expect(planText(made, [])).toBe(planText(original, []));
+      expect(planScreen(made, [])).toBe(planScreen(original, []));
       const shown = (each: Plan) => [
-        planText(each, [], UNBOUNDED, { full: true }),
+        planText(each, [], UNBOUNDED),
         ...each.machines.flatMap(namedOn).map((part) => partText(part, UNBOUNDED)),
       ];
       expect(shown(made)).toEqual(shown(original).map((text) => withBlanks(text, original, made)));

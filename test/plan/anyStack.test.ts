@@ -8,7 +8,7 @@ import type { Evidence } from "../../components/planned/evidence";
 import { parseStackFile } from "../../components/settings/load";
 import { placeOf } from "../../components/settings/places";
 import { FaultyInput } from "../../faults/fault";
-import { planText } from "../../operate/plan/planText";
+import { planScreen } from "../../operate/plan/screen/planScreen";
 import { judge } from "../../policies/judge";
 import { DIGEST, serverInput } from "../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../fixtures/services";
@@ -161,7 +161,7 @@ describe("a plan of any stack and any config.json", () => {
         if (isTooMuch)
           expect(refused.map(({ name }) => name).join()).toMatch(/memory-sum|aggregate/);
       }
-      const said = planText(made, findings, 60);
+      const said = planScreen(made, findings, { width: 60 });
       expect(said).not.toMatch(UNSAID);
       // A word alone may be longer than any line.
       const isWide = (line: string) => line.length > 60 && /\S\s+\S.*\s/.test(line.trim());

@@ -234,9 +234,7 @@ describe("a server over two machines", () => {
   });
 
   it("shows its ranks, their machines and the link in the plan", () => {
-    const text = planText({ machines: [first, second], warnings: [] }, [], undefined, {
-      full: true,
-    });
+    const text = planText({ machines: [first, second], warnings: [] }, []);
     for (const line of [
       "    rank 0 of 2, the head, which has the API; rank 1 is vllm-model-8001-rank1 on dgx2 (192.168.100.2)",
       "    link: enp1s0f1np1, 192.168.100.1, by RDMA on rocep1s0f1 and roceP2p1s0f1, GID 3; no other computer may be on it",

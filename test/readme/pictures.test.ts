@@ -72,28 +72,14 @@ async function recorded(): Promise<Shown[]> {
     },
     {
       typed: "serving plan",
-      lines: [
-        ...cut(plan, /^Nothing is refused/),
-        ...leftOut,
-        ...cut(plan, /^ {2}Memory/),
-        ...cut(plan, /^ {2}\[1/),
-        ...cut(plan, /1 instance A/),
-        ...cut(plan, /3 vllm-/),
-        ...leftOut,
-        ...cut(plan, /^ {6}sum/, /^ {2}aggregate/),
-        ...leftOut,
-        ...cut(plan, /^ {4}room/),
-        ...cut(plan, /^ {4}agents at once/),
-      ],
+      lines: plan.trimEnd().split("\n"),
     },
     {
       typed: "serving plan                            # b edited: gpuMemoryUtilization: 0.60",
       lines: [
-        ...cut(refused, /^REFUSED by/, /^Nothing is applied/).filter((line) => line !== ""),
+        ...cut(refused, /^REFUSED by/, /^ {2}1 instance A/),
         ...leftOut,
-        ...cut(refused, /^ {6}sum/, /^ {2}aggregate/),
-        ...leftOut,
-        ...cut(refused, /REFUSED aggregate-utilization/, /REFUSED memory-sum/),
+        ...cut(refused, /^ {2}memory/, /^ {2}first up/),
       ],
     },
     {

@@ -80,7 +80,7 @@ function wrapped(line: string): string[] {
 function kindOf(line: string): string {
   if (line.startsWith("$ ")) return "typed";
   if (line === LEFT_OUT) return "left";
-  if (/REFUSED|^Refused|missing {5}/.test(line)) return "refused";
+  if (/REFUSED|^Refused|^ {2}x |TOO MUCH/.test(line)) return "refused";
   return /\bis gone (?:for|until)\b/.test(line) ? "gone" : "";
 }
 

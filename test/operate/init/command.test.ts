@@ -135,7 +135,7 @@ describe("serving init", () => {
     expect([code, out.split("Next:\n")[1]?.split("\n")[0]]).toEqual([0, "  serving plan"]);
     const planned = await serving("plan");
     expect([planned.code, planned.err]).toEqual([0, ""]);
-    expect(planned.out).toContain("Machine spark");
+    expect(planned.out).toContain(" of spark's ");
   });
 
   it.each(["", "# nothing yet\n", "encryptionsalt: v1:abc\n", "config: {}\n"])(

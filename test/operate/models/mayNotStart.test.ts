@@ -28,7 +28,7 @@ it("`models use` and the next plan say why a model may not start, by the same wo
   ]);
   expect(used.code).toBe(0);
   expect(used.out).toContain(`\nMAY NOT START: ${WHY}\n`);
-  const planned = await runServing(["plan", "--file", file]);
+  const planned = await runServing(["plan", "--full", "--file", file]);
   const typed = WHY.replace("serving verify", `serving verify --file ${file}`);
   expect(planned.out).toContain(`  ! dgx: b: ${typed}\n`);
 });

@@ -111,7 +111,7 @@ describe("a model that no recipe tells of, from the hub", () => {
     expect(dgx.inferenceServers.b.tools).toMatchObject({ parser: "hermes" });
     expect(dgx.inferenceServers.b).not.toHaveProperty("trustRemoteCode");
     expect([planned?.code, planned?.err]).toEqual([0, ""]);
-    expect(planned?.out).toContain("KV cache of vllm-model-8001");
+    expect(planned?.out).toContain("\n  1 b       model, ");
   });
 
   it("comes with its token, and says what the hub or the network said against it", async () => {

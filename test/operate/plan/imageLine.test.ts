@@ -65,9 +65,9 @@ describe("the shipped stack file, with its server's image line changed", () => {
       "mirror.local/thing is not known to hold vLLM",
     ],
   ])("is refused: %s", async (_, image, why) => {
-    const { code, out } = await planOf(changed([SERVER, image]));
+    const { code, out } = await planOf(changed([SERVER, image]), "--full");
     expect(code).toBe(1);
-    expect(out).toMatch(/^REFUSED by inference-image: `up` would stop before the first change\./);
+    expect(out).toMatch(/\nREFUSED by inference-image: `up` would stop before the first change\./);
     expect(below(out, "Policies").replaceAll(/\s+/g, " ")).toContain(why);
     // The record is of another image, so nothing is said of its vLLM.
     expect(out).not.toContain("vLLM 0.30.0");
@@ -87,19 +87,25 @@ describe("the shipped stack file, with its server's image line changed", () => {
   it("passes where the digest is known, whoever mirrors it", async () => {
     const mirrored = changed([SERVER, `image: mirror.local/vllm:v0.30.0@${KNOWN}`]);
     const { code, out } = await planOf(mirrored);
-    expect([code, out.split("\n")[0]]).toEqual([0, "Nothing is refused. 2 warnings, 4 notes."]);
+    expect([code, out.split("\n")[0]]).toEqual([
+      0,
+      "Nothing is refused. 2 warnings, 4 notes (--notes).",
+    ]);
   });
 });
 
 describe("a record in the shipped stack file", () => {
   it("that names its digest brings a note", async () => {
-    const { code, out } = await planOf(SHIPPED);
-    expect([code, out.split("\n")[0]]).toEqual([0, "Nothing is refused. 2 warnings, 4 notes."]);
+    const { code, out } = await planOf(SHIPPED, "--notes");
+    expect([code, out.split("\n")[0]]).toEqual([
+      0,
+      "Nothing is refused. 2 warnings, 4 notes (--notes).",
+    ]);
     expect(below(out, "Notes")).toContain("were published for");
   });
 
   it("as earlier versions wrote it brings a warning, with the digest to write", async () => {
-    const { code, out } = await planOf(changed([DIGEST_LINE, ""]));
+    const { code, out } = await planOf(changed([DIGEST_LINE, ""]), "--full");
     expect(code).toBe(0);
     const warnings = below(out, "Policies").replaceAll(/\s+/g, " ");
     expect(warnings).toContain(
@@ -110,8 +116,11 @@ describe("a record in the shipped stack file", () => {
   });
 
   it("is not needed for a known digest", async () => {
-    const { code, out } = await planOf(changed([/ {10}versions:\n(?: {12}.*\n)+/, ""]));
-    expect([code, out.split("\n")[0]]).toEqual([0, "Nothing is refused. 2 warnings, 4 notes."]);
+    const { code, out } = await planOf(changed([/ {10}versions:\n(?: {12}.*\n)+/, ""]), "--notes");
+    expect([code, out.split("\n")[0]]).toEqual([
+      0,
+      "Nothing is refused. 2 warnings, 4 notes (--notes).",
+    ]);
     expect(below(out, "Notes")).toContain(
       "vllm `0.30.0` and transformers `5.10.4` were published for",
     );
@@ -143,7 +152,7 @@ describe("a record in the shipped stack file", () => {
     const passed = await planOf(file);
     expect([passed.code, passed.out.split("\n")[0]]).toEqual([
       0,
-      "Nothing is refused. 2 warnings, 3 notes.",
+      "Nothing is refused. 2 warnings, 3 notes (--notes).",
     ]);
   });
 });
@@ -162,7 +171,7 @@ describe("the shipped stack file, with the image line of a service changed", () 
     const { code, out } = await planOf(changed([from, image]));
     expect([code, out.split("\n")[0]]).toEqual([
       1,
-      `REFUSED by ${rule}: \`up\` would stop before the first change. 2 warnings, 4 notes.`,
+      `REFUSED by ${rule}: \`up\` would stop before the first change. 2 warnings, 4 notes (--notes).`,
     ]);
   });
 

@@ -1,0 +1,24 @@
+import type { Width } from "../../../commandLine/layout";
+
+/** Where a sentence ends: before a space and the beginning of another one. */
+const END = /[.!?](?=\s+["'(`A-Z0-9])/g;
+
+/** Text in backquotes or brackets, in which a full stop ends nothing. */
+const ENCLOSED = /`[^`]*`|\([^()]*\)|"[^"]*"/g;
+
+/** The sentences of a message. */
+export function sentences(message: string): string[] {
+  const plain = message.replaceAll(ENCLOSED, (found) => "X".repeat(found.length));
+  const ends = [...plain.matchAll(END)].map(({ index }) => index + 1);
+  return [...ends, message.length].map((end, at) => message.slice(ends[at - 1] ?? 0, end).trim());
+}
+
+/** The first sentence of a message, which says by itself what is wrong. */
+export const headline = (message: string): string => sentences(message)[0] ?? message;
+
+/** A line that ends at a word and `…` where it is longer than the width. */
+export function cutTo(line: string, width: Width): string {
+  if (line.length <= width) return line;
+  const at = line.lastIndexOf(" ", width - 2);
+  return `${line.slice(0, at > 0 ? at : width - 1).replace(/[,;:.]$/, "")} …`.slice(0, width);
+}
