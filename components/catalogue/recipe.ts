@@ -75,9 +75,19 @@ const speed = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      "What it ran with otherwise than the settings above. Lists then show the speed with this text.",
+      "What it ran with otherwise than the settings above. It is then no speed of what `serving models use` writes, and only `models show` has it.",
     ),
-  drafts: z.int().min(1).optional().describe("Draft tokens that it ran with. Default: none."),
+  vllm: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("vLLM that it was measured with. Default: the source doesn't say."),
+  drafts: z
+    .union([z.int().min(1), z.literal("unstated")])
+    .optional()
+    .describe(
+      "Draft tokens that it ran with; `unstated` if the source doesn't say how many. Default: none.",
+    ),
   basis,
   source: z.string().min(1).describe("Who measured it."),
   date: day().describe("Day on which it was published or, if that is not known, read."),

@@ -11,7 +11,7 @@ import { disputedBy } from "../catalogue/disputed";
 import { STARTS } from "../catalogue/knownStarts";
 import { modelFiles, readRecipe } from "../catalogue/readCatalogue";
 import { type Recipe, sourceOf } from "../catalogue/recipe";
-import type { Evidence, ModelEvidence } from "../planned/evidence";
+import type { Evidence, ModelEvidence, PublishedSpeed, PublishedSpeeds } from "../planned/evidence";
 import { startsFileSchema } from "../planned/schema/seenStart";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { folderOfModel } from "../settings/insideContainer";
@@ -124,6 +124,7 @@ function evidenceOf(
       starts: readStarts(join(kept, STARTS)),
       disputed:
         recipe === undefined || recipe.against.length === 0 ? undefined : disputedBy(recipe),
+      speeds: recipe && publishedSpeeds(recipe),
       prefill: prefill && { tokensPerSecond: prefill.tokensPerSecond, source: prefill.source },
     }),
   };
@@ -135,6 +136,15 @@ function problemOf(error: unknown): { readonly file: string; readonly problem: s
   if (!(error instanceof FaultyInput)) throw error;
   const problem = error.faults.map((fault) => faultLine(fault)).join("; ");
   return { file: error.input, problem };
+}
+
+function publishedSpeeds({ speeds, settings, draft, image, machines }: Recipe): PublishedSpeeds {
+  const decode = speeds
+    .filter((each) => each.what === "decode" && each.with === undefined)
+    .map(({ tokensPerSecond, source, date, vllm, drafts }): PublishedSpeed => {
+      return { tokensPerSecond, source, date, ...defined({ vllm, drafts }) };
+    });
+  return { decode, settings, machines, ...defined({ image, draft }) };
 }
 
 function catalogueWeights(recipe: Recipe): ModelEvidence["catalogue"] {

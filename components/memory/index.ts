@@ -9,9 +9,10 @@ export {
 export { weightsByName } from "./certainWeights";
 export { computedShare } from "./computedShare";
 export { kvFacts } from "./kvFacts";
-export { leastBeforeKv, neededBeforeKv, ownSpeeds } from "./kvRoom";
+export { leastBeforeKv, neededBeforeKv } from "./kvRoom";
 export { leftGiB, partsBeyondShares, takenBy } from "./ledger";
 export { totalFinding } from "./machineMemory";
 export { judgeStart } from "./measurement/verdict";
+export { SPEED_SETTINGS, speedTexts } from "./servedSpeed";
 export { type ServerKv, startVerdictOf } from "./serverKv";
 export { weightsInBand } from "./weightBands";

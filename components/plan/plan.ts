@@ -21,6 +21,7 @@ import {
   totalFault,
 } from "../memory/machineMemory";
 import { memoryWarnings, otherShares } from "../memory/memoryWarnings";
+import { servedSpeed } from "../memory/servedSpeed";
 import { type KvContext, type ServerKvResult, serverKv } from "../memory/serverKv";
 import { neededAndAdvised } from "../memory/startNeeds";
 import { plannedOnDemand } from "../on-demand/plannedOnDemand";
@@ -265,11 +266,13 @@ function serversOf(
   const digestOf = (place: string) => folderEvidence(evidence, [name], place)?.digest;
   return [...own, ...workers(name, around.machines)].map(([key, given]) => {
     const settings = withRank(name, withFamily(given, evidence), evidence);
-    const plan = plannedServer(
+    const made = plannedServer(
       { machineName: name, machine, key, server: settings },
       { ...around, codingClients: clients.get(key) ?? [], digestOf },
     );
     const model = modelEvidence(evidence, settings.model.id);
+    const speed = isHead(made) ? servedSpeed(settings, model?.speeds) : undefined;
+    const plan = { ...made, ...defined({ speed }) };
     return { settings, model, plan, adapterBytes: adapterBytes(name, settings, evidence) };
   });
 }

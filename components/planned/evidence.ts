@@ -75,8 +75,39 @@ export interface ModelEvidence {
   readonly starts?: Omit<ModelStarts, "model">;
   /** Settings that its recipe has and somebody reported against. */
   readonly disputed?: readonly Disputed[];
+  /** How fast this model was seen to answer, according to its recipe. */
+  readonly speeds?: PublishedSpeeds;
   /** How fast this model reads prompts on such a machine, according to its recipe. */
   readonly prefill?: { readonly tokensPerSecond: number; readonly source: string };
+}
+
+/** Speeds of a model that its recipe names, and what the recipe's server has. */
+export interface PublishedSpeeds {
+  /** Of one answer alone, with the recipe's values. */
+  readonly decode: readonly PublishedSpeed[];
+  /** The recipe's settings on which a speed depends, as a server's block has them. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** The image that the recipe's server needs, if it isn't vLLM's own. */
+  readonly image?: string;
+  /** The recipe's drafts, which are only written on request. */
+  readonly draft?: Drafts;
+  readonly machines: number;
+}
+
+/** Draft tokens of a server, and what writes them. */
+export interface Drafts {
+  readonly method: string;
+  readonly model?: string | undefined;
+  readonly numSpeculativeTokens: number;
+}
+
+/** One such speed, and by whom. */
+export interface PublishedSpeed {
+  readonly tokensPerSecond: number;
+  readonly source: string;
+  readonly date: string;
+  readonly vllm?: string;
+  readonly drafts?: number | "unstated";
 }
 
 /** A setting of a model that was reported for and against. */

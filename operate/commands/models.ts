@@ -24,7 +24,6 @@ import { type Fit, fitModel } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
 import { chooseModel, keepConfig } from "../models/ownModel";
 import { aloneIn, declaredServer, type Seat, seatFor } from "../models/seat";
-import { shownSpeed, speedsHere } from "../models/speeds";
 import { changeWithImage, imageLines, writeLine } from "../models/useImage";
 import { chooseRecipe, seatOf } from "../models/useModel";
 import { readOneMachine } from "../stack/readStack";
@@ -63,10 +62,10 @@ export function modelsCommand(): Command {
       ...seatOptions(),
       new Option("--all", "also list models that need more machines than are linked"),
     ],
-    notes: `For each model that fits, the list says how that is known, best first: "started here" (measured), "started at SHARE
-for SOURCE" (published, at that share or lower), "computed", and "computed at best": how much the model takes beside its
-weights is not known. serving models show MODEL names the sources. Without a project the machine is a DGX Spark that runs
-nothing else, or that of --machine, as for \`serving fit\`. Exit code: 0, or 2 for wrong use.`,
+    notes: `fits: "yes" and how that is known: "started here" (measured), "started by SOURCE" (published, at that share or lower),
+"computed" (with the most that any start took). "maybe": how much the model takes beside its weights is not known.
+serving models show MODEL names the sources. Without a project the machine is a DGX Spark that runs nothing else, or
+that of --machine, as for \`serving fit\`. Exit code: 0, or 2 for wrong use.`,
     example: "models",
     run: (options: Options & { readonly all?: true }) => {
       const seat = seatShown(options);
@@ -92,8 +91,8 @@ nothing else, or that of --machine, as for \`serving fit\`. Exit code: 0, or 2 f
 
 const ORDER = `Models that fit come first, then those that fit at best, each sorted by hub id.
 \`up to\`: at worst there is no room at all.
-\`tokens/s\`: one answer alone, measured here or published of a DGX Spark;
-\`with\` names what \`use\` doesn't write.`;
+\`tokens/s\`: one answer alone with what \`use\` writes, and with \`use --drafts\`;
+measured here, or published of a DGX Spark.`;
 
 /** Which of the models the server serves now. */
 function servedText(rows: readonly ModelRow[], seat: Seat): string {
@@ -113,11 +112,7 @@ function show(): Command {
       const seat = seatShown(options);
       const recipe = chooseRecipe(seat.project, wanted);
       const row = rowOf(recipe, seat);
-      const speeds = [...new Set([...row.fit.recipe.speeds, ...recipe.speeds])];
-      return {
-        result: { ...rowResult(row), recipe },
-        text: recipeText({ ...recipe, speeds }, row),
-      };
+      return { result: { ...rowResult(row), recipe }, text: recipeText(recipe, row) };
     },
   });
 }
@@ -201,11 +196,9 @@ async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome>
   ];
   const repeated =
     also.length === 0 ? [] : [`${also.join(", ")} repeats its block, and changes too.`, ""];
-  const drafts = seat.drafts ? recipe.draft?.numSpeculativeTokens : undefined;
-  const speed = shownSpeed(recipe.speeds, drafts);
-  const row = rowResult({ fit: found, alone: found.verdict, ...defined({ speed }) });
   const changed = readOneMachine(stack.file, stack.name, after);
   const downloads = await downloadsOf(changed.machine, changed.settings);
+  const row = rowResult({ fit: found, alone: found.verdict });
   const file = { diff, written: backup !== undefined, backup: backup ?? "" };
   return {
     result: { ...row, imageChange: image ?? null, downloads: downloadsResult(downloads), ...file },
@@ -313,10 +306,7 @@ function rowOf(recipe: Recipe, given: Seat): ModelRow {
   const here = fitOrFault(recipe, seat);
   const alone =
     here.beside && here.verdict === "no" ? fitModel(recipe, aloneIn(seat)).verdict : here.verdict;
-  const own = speedsHere(here, seat);
-  const speeds = own.length > 0 ? own : recipe.speeds;
-  const speed = shownSpeed([...own, ...recipe.speeds]);
-  return { fit: { ...here, recipe: { ...recipe, speeds } }, alone, ...defined({ speed }) };
+  return { fit: here, alone };
 }
 
 /** Whether a model fits; one that conflicts with the rest of the stack file doesn't. */
@@ -329,7 +319,7 @@ function fitOrFault(recipe: Recipe, seat: Seat): Fit {
   return { recipe, beside: false, reasons, ...none };
 }
 
-function rowResult({ fit: { recipe, ...found }, alone, speed }: ModelRow) {
+function rowResult({ fit: { recipe, speed, ...found }, alone }: ModelRow) {
   return {
     id: recipe.id,
     servedModelName: recipe.servedModelName,

@@ -7,7 +7,7 @@ import { AGGREGATE_LIMIT, downToHundredth } from "../../vllm/utilization";
 import { fitModel } from "../models/fit";
 import { leavesOf } from "../models/seat";
 import { type ServerValue, serverValues, shareFor } from "../models/serverValues";
-import { type ShownSpeed, shownSpeed } from "../models/speeds";
+import type { ServedSpeed } from "../models/speeds";
 import type { HostFacts } from "../sees/computer/facts";
 import { plannedDraft } from "./draft";
 import { shareOfA, type Wanted } from "./settings";
@@ -38,8 +38,8 @@ export interface Offer {
   readonly requests?: number;
   /** Coding agents that work at once, where it surely starts. */
   readonly agents?: number;
-  /** How fast it was seen to answer, by whom, and with what. */
-  readonly speed?: ShownSpeed;
+  /** How fast it was seen to answer, and by whom. */
+  readonly speed?: ServedSpeed;
   /** Share that instance A must be lowered to for it. */
   readonly lowerA?: number;
 }
@@ -83,7 +83,7 @@ export function* offers(
   const seat = { ...place, leaves: leavesOf(place) };
   for (const recipe of [first, ...others]) {
     const asked = asks(recipe);
-    const { verdict, values, kv, doubt } = fitModel(recipe, seat);
+    const { verdict, values, kv, doubt, speed } = fitModel(recipe, seat);
     const share = Number(values.find(({ path }) => path[0] === "gpuMemoryUtilization")?.value);
     const isSure = verdict === "yes" || (verdict === "perhaps" && kv !== null && share === asked);
     if (isSure || (atBest && verdict === "perhaps" && kv !== null))
@@ -95,7 +95,7 @@ export function* offers(
           window: kv?.maxModelLen,
           requests: kv?.atBest.maxConcurrency,
           agents: kv?.fits === true ? kv.agents[0]?.atOnce : undefined,
-          speed: shownSpeed(recipe.speeds),
+          speed,
         }),
         cached: cached.has(recipe.id),
         weightsGB: recipe.weights.diskGB,

@@ -2,8 +2,8 @@ import { createInterface } from "node:readline/promises";
 import { WrongUse } from "../../commandLine/exit";
 import { modelNamed } from "../../components/catalogue";
 import { CLIENTS, type ClientKey } from "../../components/clients";
+import { speedTexts } from "../../components/memory";
 import { thousands } from "../../units/thousands";
-import { conditionsOf } from "../models/speeds";
 import type { GpuTaker } from "./counted";
 import type { Offer } from "./offers";
 
@@ -62,14 +62,8 @@ function offerText(offer: Offer): string {
     cached ? "in the cache" : `${weightsGB ?? "unknown"} GB to download`,
     ...(window === undefined ? [] : [`window ${thousands(window)}`]),
     ...(agents === undefined ? [] : [`${agents} agents at once`]),
-    ...(speed === undefined ? [] : [speedText(speed)]),
+    ...(speed === undefined ? [] : [`decode ${speedTexts(speed).decode}`]),
   ].join(", ");
-}
-
-/** `57 tokens/s on a DGX Spark (3 drafts): Spark Arena`: all speeds of recipes are of one. */
-function speedText(speed: NonNullable<Offer["speed"]>): string {
-  const how = conditionsOf(speed);
-  return `${speed.tokensPerSecond} tokens/s on a DGX Spark${how === "" ? "" : ` (${how})`}: ${speed.source}`;
 }
 
 const yesOrNo = (answer: string): boolean | undefined =>

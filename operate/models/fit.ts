@@ -29,6 +29,7 @@ import {
   serverValues,
   shareFor,
 } from "./serverValues";
+import type { ServedSpeed } from "./speeds";
 
 /** Whether a model can run in a seat, and with what. */
 export interface Fit {
@@ -61,6 +62,8 @@ export interface Fit {
   readonly values: readonly ServerValue[];
   /** `null` where the KV cache can't be planned. */
   readonly kv: ServerKv | null;
+  /** How fast it would answer with these values; absent where nothing was planned. */
+  readonly speed?: ServedSpeed;
 }
 
 /**
@@ -157,8 +160,9 @@ interface Changed {
 type Tried = Planned & Pick<Fit, "values">;
 
 /** What the policies and the plan of the KV cache say of the best try. */
-function judgedFit(best: Tried, none: Fit, seat: Seat, largest: number): Fit {
+function judgedFit(best: Tried, unjudged: Fit, seat: Seat, largest: number): Fit {
   const { values, kv } = best;
+  const none = { ...unjudged, ...defined({ speed: serverIn(best.whole, seat)?.speed }) };
   // An image that nobody has read yet is judged once it was.
   const isUnread = seat.image !== undefined && seat.image.reading === undefined;
   const found = refusals(best.whole).filter(({ name }) => !(isUnread && isPinRule(name)));
@@ -227,11 +231,15 @@ function becauseOfModel(found: readonly Judged[], best: Tried, seat: Seat): read
   return found.filter((each) => !anyway.has(said(each, best.whole)));
 }
 
-/** The name of the seat's container in a plan; "" where it has none. */
-function containerIn({ machines }: Plan, { machine, server }: Seat): string {
+/** The seat's server in a plan; `undefined` where it has none. */
+function serverIn({ machines }: Plan, { machine, server }: Seat) {
   const own = machines.find(({ name }) => name === machine);
-  return own?.inferenceServers.find(({ key }) => key === server)?.container.name ?? "";
+  return own?.inferenceServers.find(({ key }) => key === server);
 }
+
+/** The name of the seat's container in a plan; "" where it has none. */
+const containerIn = (whole: Plan, seat: Seat): string =>
+  serverIn(whole, seat)?.container.name ?? "";
 
 /** Why a server may not start, in the plan's own words; `undefined` where it surely does. */
 function doubtOf({ whole }: Tried, { machine, server }: Seat): string | undefined {

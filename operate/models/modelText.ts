@@ -1,9 +1,10 @@
 import { hanging, headed, type Width } from "../../commandLine/layout";
 import { columns, styled } from "../../commandLine/output";
 import type { Recipe } from "../../components/catalogue";
+import { speedTexts } from "../../components/memory";
 import { isPooling } from "../../components/planned";
 import type { Fit } from "./fit";
-import { conditionsOf, type ShownSpeed, speedCell } from "./speeds";
+import { conditionsOf, type ServedSpeed } from "./speeds";
 
 /** What is said where nobody published a figure. */
 const UNKNOWN = "not known";
@@ -12,57 +13,75 @@ const UNKNOWN = "not known";
 export interface ModelRow {
   readonly fit: Fit;
   readonly alone: Fit["verdict"];
-  readonly speed?: ShownSpeed;
 }
+
+type Column = "model" | "fits" | "share" | "windows" | "agents" | "speed" | "drafts" | "needs";
+type Cells = Readonly<Record<Column | "how", string>>;
+
+const HEADS: Cells = {
+  model: "model",
+  fits: "fits",
+  how: "",
+  share: "share",
+  windows: "windows",
+  agents: "agents",
+  speed: "tokens/s",
+  drafts: "with drafts",
+  needs: "needs",
+};
+const ALL = ["model", "fits", "share", "windows", "agents", "speed", "drafts", "needs"] as const;
+
+/** What is read first: these have a column of their own also where the terminal is narrow. */
+const FIRST = ["model", "fits", "share", "agents", "speed", "drafts"] as const;
 
 /**
  * The catalogue for one machine, a line for each model. Where that is wider than the terminal, what
  * is read least stands below each model.
  */
 export function modelTable(rows: readonly ModelRow[], width: Width): string[] {
-  const cells = rows.map(({ fit, alone, speed: seen }): Cells => {
-    const [share = "-", room = "-", windows = "-", agents = "-"] =
-      fit.verdict === "no" ? [] : figures(fit);
-    const { recipe } = fit;
-    const model = recipe.servedModelName;
-    const [fits, speed] = [fitText(fit), seen === undefined ? UNKNOWN : speedCell(seen)];
-    return { model, fits, share, room, windows, agents, speed, needs: needs(recipe, fit, alone) };
-  });
-  const whole = columns([
-    ["model", "fits", "share", "KV room", "windows", "agents", "tokens/s", "needs"],
-    ...cells.map(({ model, fits, share, room, windows, agents, speed, needs }) => {
-      return [model, fits, share, room, windows, agents, speed, needs];
-    }),
-  ]);
+  const cells = rows.map((row) => cellsOf(row));
+  const named = cells.map((cell) => ({ ...cell, fits: fitText(cell.fits, cell.how) }));
+  const whole = columns([HEADS, ...named].map((cell) => ALL.map((key) => cell[key])));
   return whole.every(({ length }) => length <= width) ? whole : narrowTable(cells, width);
 }
 
-type Cells = Readonly<
-  Record<"model" | "fits" | "share" | "room" | "windows" | "agents" | "speed" | "needs", string>
->;
+function cellsOf({ fit, alone }: ModelRow): Cells {
+  const { recipe, verdict } = fit;
+  const [share = "-", windows = "-", agents = "-"] = verdict === "no" ? [] : figures(fit);
+  const [speed, drafts] = fit.speed === undefined ? ["-", "-"] : speedCells(fit.speed);
+  const rest = { speed, drafts, needs: needs(recipe, fit, alone) };
+  const fits = WORDS[verdict];
+  return {
+    model: recipe.servedModelName,
+    fits,
+    how: howText(fit),
+    share,
+    windows,
+    agents,
+    ...rest,
+  };
+}
 
-/** A speed that needs more room than its column has, as it is of other values. */
-const hasConditions = (speed: string) => speed.includes(" with ");
+/** Tokens in a second as it would be written, and with drafts. */
+const speedCells = ({ decode, withDrafts }: ServedSpeed): readonly [string, string] => [
+  decode === null ? UNKNOWN : String(decode.tokensPerSecond),
+  withDrafts === undefined ? "-" : String(withDrafts.tokensPerSecond),
+];
 
-/** Columns that the verdict of a model gets in a narrow table; a longer one stands below. */
-const VERDICT = 17;
+function speedText(speed: ServedSpeed): string {
+  const { decode, withDrafts } = speedTexts(speed);
+  return [decode, ...(withDrafts === undefined ? [] : [withDrafts])].join("; ");
+}
 
 function narrowTable(cells: readonly Cells[], width: Width): string[] {
-  const short = (text: string) => (text === UNKNOWN || hasConditions(text) ? "?" : text);
-  const [head = "", ...lines] = columns([
-    ["model", "fits", "share", "agents", "tokens/s"],
-    ...cells.map(({ model, fits, share, agents, speed }) => {
-      const verdict = fits.length > VERDICT ? "see below" : fits;
-      return [model, verdict, share, short(agents), short(speed)];
-    }),
-  ]);
-  const below = cells.map(({ fits, room, windows, speed, needs }) =>
-    [
-      ...(fits.length > VERDICT ? [fits] : []),
-      ...(room === "-" ? [] : [`KV room ${room}`, `windows ${windows}`]),
-      ...(hasConditions(speed) ? [speed.replace(" ", " tokens/s ")] : []),
-      needs,
-    ].join("; "),
+  const short = (text: string) => (text === UNKNOWN ? "?" : text);
+  const [head = "", ...lines] = columns(
+    [HEADS, ...cells].map((cell) => FIRST.map((key) => short(cell[key]))),
+  );
+  const below = cells.map(({ how, windows, needs }) =>
+    [...(how === "" ? [] : [how]), ...(windows === "-" ? [] : [`windows ${windows}`]), needs].join(
+      "; ",
+    ),
   );
   return [
     head,
@@ -71,30 +90,35 @@ function narrowTable(cells: readonly Cells[], width: Width): string[] {
   ];
 }
 
-function fitText({ recipe, verdict, evidence, missingGiB, lacksMachines }: Fit): string {
-  if (verdict !== "no") return evidence?.split(";")[0] ?? verdict;
-  if (lacksMachines) return `needs ${recipe.machines} machines`;
-  return missingGiB === undefined ? "no" : `no: ${missingGiB.toFixed(1)} GiB over`;
+const WORDS = { yes: "yes", perhaps: "maybe", no: "no" } as const;
+
+const fitText = (fits: string, how: string): string => (how === "" ? fits : `${fits} (${how})`);
+
+/** How a verdict is known, or what is lacking; "" where that is all. */
+function howText({ recipe, verdict, kv, missingGiB, lacksMachines }: Fit): string {
+  if (verdict === "perhaps") return kv === null ? "KV cache not known" : "";
+  if (verdict === "no" && lacksMachines) return `needs ${recipe.machines} machines`;
+  if (verdict === "no") return missingGiB === undefined ? "" : `${missingGiB.toFixed(1)} GiB over`;
+  if (kv?.room.basis === "measured") return "started here";
+  const by = kv?.room.started?.source.split(/[,;]/)[0];
+  return by === undefined ? "computed" : `started by ${by}`;
 }
 
 function figures({ recipe, values, kv }: Fit): string[] {
   const share = String(values.find(({ path }) => path[0] === "gpuMemoryUtilization")?.value);
   const unknownAgents = isPooling(recipe.kind) ? "-" : UNKNOWN;
-  if (kv === null) return [share, UNKNOWN, UNKNOWN, unknownAgents];
+  if (kv === null) return [share, UNKNOWN, unknownAgents];
   const { room, atBest, maxConcurrency, agents } = kv;
   const window = `${Math.round(kv.maxModelLen / 1024)}K`;
   const most = atBest.maxConcurrency.toFixed(1);
   // What isn't known at all is no figure: a low end below nothing says as much.
-  const figures =
+  const windows =
     room.lowGiB > 0
-      ? [
-          `${room.lowGiB.toFixed(1)} to ${room.highGiB.toFixed(1)} GiB`,
-          `${maxConcurrency.toFixed(1)} to ${most} of ${window}`,
-        ]
-      : [`up to ${room.highGiB.toFixed(1)} GiB`, `up to ${most} of ${window}`];
+      ? `${maxConcurrency.toFixed(1)} to ${most} of ${window}`
+      : `up to ${most} of ${window}`;
   const [first] = agents;
   const atOnce = first === undefined ? "-" : kv.fits ? String(first.atOnce) : UNKNOWN;
-  return [share, ...figures, atOnce];
+  return [share, windows, atOnce];
 }
 
 function needs(
@@ -113,10 +137,11 @@ function needs(
 }
 
 /** Whether a model fits and why not, and beside other engines whether it would fit alone. */
-function hereText(fit: Fit, alone: string): string {
-  const here = [fit.lacksMachines ? fit.verdict : fitText(fit), ...fit.reasons].join(". ");
+function hereText(fit: Fit, alone: Fit["verdict"]): string {
+  const how = fit.lacksMachines ? "" : howText(fit);
+  const here = [fitText(WORDS[fit.verdict], how), ...fit.reasons].join(". ");
   if (!fit.beside) return here;
-  return `${here}${here.endsWith(".") ? " Alone" : "; alone"} on the machine: ${alone}`;
+  return `${here}${here.endsWith(".") ? " Alone" : "; alone"} on the machine: ${WORDS[alone]}`;
 }
 
 /** Everything that is known of a model, each value with its source. */
@@ -143,6 +168,7 @@ export function recipeText(recipe: Recipe, { fit, alone }: ModelRow): string {
     `family ${recipe.family}, ${recipe.kind}${recipe.thinking ? ", with a thinking mode" : ""}`,
     `config.json: ${config.from}, ${config.source} (${config.date})`,
     `here: ${hereText(fit, alone)}`,
+    ...(fit.speed === undefined ? [] : [`speed here: ${speedText(fit.speed)}`]),
     "",
     ...columns([...known, ...missing.map((path) => [path, UNKNOWN, ""])]),
     "",

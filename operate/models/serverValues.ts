@@ -1,7 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Recipe, sourceOf } from "../../components/catalogue";
 import { familyParsers } from "../../components/inference-server";
-import { FLAGS, inferenceServer } from "../../components/settings";
+import { SPEED_SETTINGS } from "../../components/memory";
+import { FLAGS, type InferenceServerSettings, inferenceServer } from "../../components/settings";
 import { defined } from "../../faults/defined";
+import { putAt } from "../../faults/json";
 import { AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
 
 /** The share of a model that writes no text, as it was computed of what the model needs. */
@@ -75,7 +78,7 @@ const OWN_KEYS = [
 
 /** Keys of a server that another model with these values replaces, or that go. */
 export function modelKeys(
-  now: { readonly nodes?: unknown; readonly model?: { readonly id: string } } | undefined,
+  now: InferenceServerSettings | undefined,
   values: readonly ServerValue[],
 ) {
   const isSame = values.some(
@@ -87,11 +90,34 @@ export function modelKeys(
   return [
     ...MODEL_KEYS,
     // What was measured of a model stays with it.
-    ...(isSame ? [] : [["measured"], ["measuredSpeeds"], ...OWN_KEYS]),
+    ...(isSame ? [] : [["measured"], ...OWN_KEYS]),
+    ...(isSame && now !== undefined && keepsSpeed(now, values) ? [] : [["measuredSpeeds"]]),
     ...(isShared || now?.nodes !== undefined ? ranks : []),
     ...(isShared ? [["listen"]] : []),
   ];
 }
+
+/** Whether a server answers as fast as before: what it leaves to vLLM may be what is written. */
+function keepsSpeed(now: InferenceServerSettings, values: readonly ServerValue[]): boolean {
+  const written: Record<string, unknown> = {};
+  for (const { path, value } of values) putAt(written, path, value);
+  const { environment = {} } = written;
+  const isKept = (has: unknown, gets: unknown) => !isSaid(has) || isDeepStrictEqual(has, gets);
+  return (
+    isDeepStrictEqual(now.speculative, written.speculative) &&
+    // Variables of its own stay.
+    Object.entries(environment ?? {}).every(([name, gets]) =>
+      isKept(now.environment[name], gets),
+    ) &&
+    SPEED_SETTINGS.every(
+      (key) =>
+        key === "environment" ||
+        isKept(now[key], written[key] ?? inferenceServer.shape[key].parse(undefined)),
+    )
+  );
+}
+
+const isSaid = (value: unknown): boolean => value !== undefined && !isDeepStrictEqual(value, []);
 
 /**
  * The share to give a model; `undefined` where the recipe names none, or says that it can't run

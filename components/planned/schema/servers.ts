@@ -122,6 +122,31 @@ const plannedAdapter = z.object({
     .describe("The model that it was trained on, if the stack file gives it."),
 });
 
+const speedFigure = z.object({
+  tokensPerSecond: z.number().describe("Tokens in a second of one answer alone."),
+  on: text().describe("Whose machine: `this machine`, or `a DGX Spark` of somebody else."),
+  source: text().describe("Who measured it."),
+  date: text().describe("Day on which it was measured, published or read."),
+  vllm: text().exactOptional().describe("vLLM that it was measured with; absent if nobody says."),
+  drafts: z
+    .union([z.int().min(1), z.literal("unstated")])
+    .exactOptional()
+    .describe("Draft tokens that it was measured with; absent if there were none."),
+});
+
+export const servedSpeedSchema = z
+  .object({
+    decode: speedFigure
+      .nullable()
+      .describe("The server as it is set here; `null` if nobody's figure of that is known."),
+    withDrafts: speedFigure
+      .exactOptional()
+      .describe(
+        "What `serving models use MODEL --drafts` would write; absent if the server has drafts already, or no figure is known.",
+      ),
+  })
+  .meta({ id: "ServedSpeed", description: "How fast a server answers, and whose figure that is." });
+
 export const inferenceServerSchema = z
   .object({
     key: text().describe("Key in the stack file; a worker's is MACHINE.KEY of its head."),
@@ -134,6 +159,11 @@ export const inferenceServerSchema = z
       .exactOptional()
       .describe("Its place among the ranks, if several machines share the model."),
     memory: memoryDemandSchema.describe("Memory that its arguments ask for."),
+    speed: servedSpeedSchema
+      .exactOptional()
+      .describe(
+        "How fast it answers; absent for a rank without the API, for a model that writes no text, and in plans of earlier versions.",
+      ),
     imageRecord: imageRecordSchema,
     modelCache: text().describe(
       "Directory on the machine that holds the models; made when missing, never removed.",

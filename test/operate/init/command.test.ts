@@ -343,7 +343,7 @@ describe("the questions at a terminal", () => {
       "codex, pi",
     );
     expect(asked[0]).toContain(
-      "  1  nvidia/Qwen3.6-35B-A3B-NVFP4 (share 0.5, 22 GB to download, window 262,144, 8 agents at once, 97.7 tokens/s on a DGX Spark (vLLM 0.28, 3 drafts): vllm-project/recipes, PR #918)\n  2  ",
+      "  1  nvidia/Qwen3.6-35B-A3B-NVFP4 (share 0.5, 22 GB to download, window 262,144, 8 agents at once, decode not known)\n  2  ",
     );
     // How many work at once isn't known of a model that may not start.
     expect(asked[0]).toContain("(MAY NOT START, share 0.8, 78 GB to download, window 262,144");

@@ -203,14 +203,14 @@ describe("models that write no text, beside one that chats", () => {
     const cells = (lines: readonly string[]) =>
       lines.map((line) => line.split(/ {2,}/).join(" | "));
     expect(cells(await at(chatAt("0.45")))).toEqual([
-      "qwen3-embedding | computed at best | 0.15 | 0.1 to 15.7 GiB | 0.0 to 4.5 of 32K | - | not known | 1.2 GB of disk",
-      "qwen3-reranker | computed at best | 0.15 | 0.1 to 15.7 GiB | 0.0 to 4.5 of 32K | - | not known | 1.2 GB of disk",
-      "qwen3-vl-embedding | its KV cache can't be computed | 0.3 | not known | not known | - | not known | disk not known",
+      "qwen3-embedding | maybe | 0.15 | 0.0 to 4.5 of 32K | - | - | - | 1.2 GB of disk",
+      "qwen3-reranker | maybe | 0.15 | 0.0 to 4.5 of 32K | - | - | - | 1.2 GB of disk",
+      "qwen3-vl-embedding | maybe (KV cache not known) | 0.3 | not known | - | - | - | disk not known",
     ]);
     expect(cells(await at(DEFAULT))).toEqual([
-      "qwen3-embedding | no: 8.5 GiB over | - | - | - | - | not known | lower shares for the others, 1.2 GB of disk",
-      "qwen3-reranker | no: 8.5 GiB over | - | - | - | - | not known | lower shares for the others, 1.2 GB of disk",
-      "qwen3-vl-embedding | no: 36.5 GiB over | - | - | - | - | not known | lower shares for the others, disk not known",
+      "qwen3-embedding | no (8.5 GiB over) | - | - | - | - | - | lower shares for the others, 1.2 GB of disk",
+      "qwen3-reranker | no (8.5 GiB over) | - | - | - | - | - | lower shares for the others, 1.2 GB of disk",
+      "qwen3-vl-embedding | no (36.5 GiB over) | - | - | - | - | - | lower shares for the others, disk not known",
     ]);
   });
 

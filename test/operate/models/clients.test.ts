@@ -54,11 +54,13 @@ const EMBEDDING = "Qwen/Qwen3-Embedding-0.6B";
 /** The machine after a server got a model. */
 function afterUse(
   values: Readonly<Record<string, Edit["value"]>>,
-  { model, named }: { readonly model: string; readonly named?: string },
+  asked: { readonly model: string; readonly named?: string; readonly drafts?: boolean },
 ) {
+  const { model, named, drafts = false } = asked;
   const stack = stackWith(values);
   const recipe = recipeOf(model);
-  const { after } = changeModel(stack, seatFor(recipe, seatOf(stack, project, named)), recipe);
+  const seat = { ...seatFor(recipe, seatOf(stack, project, named)), drafts };
+  const { after } = changeModel(stack, seat, recipe);
   return parse(after).config["local-serving:machines"].dgx;
 }
 
@@ -136,14 +138,29 @@ const measuredAs = (id: string, measured: Edit["value"] = MEASURED) => ({
   "inferenceServers.b.measured": measured,
   "inferenceServers.b.measuredSpeeds": SPEEDS,
 });
+/** Served by the sample, with its recipe's values. */
+const SAMPLE = "nvidia/Qwen3.6-35B-A3B-NVFP4";
 const SUPER = "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4";
 
 describe("what was measured", () => {
   it("stays with the same model, and goes with another", () => {
     const kept = afterUse(measuredAs(SUPER), { model: SUPER }).inferenceServers.b;
-    expect([kept.measured, kept.measuredSpeeds]).toEqual([MEASURED, SPEEDS]);
+    expect(kept.measured).toEqual(MEASURED);
     const { b } = afterUse(measuredAs(SUPER), { model: CHAT }).inferenceServers;
     expect([b.model.id, "measured" in b, "measuredSpeeds" in b]).toEqual([CHAT, false, false]);
+  });
+
+  it("is a speed only of the settings on which that depends", () => {
+    const speedsAfter = (values: Record<string, Edit["value"]>, drafts = false) =>
+      afterUse(
+        { "inferenceServers.b.measuredSpeeds": SPEEDS, ...values },
+        { model: SAMPLE, drafts },
+      ).inferenceServers.b.measuredSpeeds;
+    expect(speedsAfter({})).toEqual(SPEEDS);
+    expect(speedsAfter({ "inferenceServers.b.maxNumSeqs": 2 })).toEqual(SPEEDS);
+    expect(speedsAfter({ "inferenceServers.b.environment": { HTTP_PROXY: "x" } })).toEqual(SPEEDS);
+    expect(speedsAfter({ "inferenceServers.b.moeBackend": "cutlass" })).toBeUndefined();
+    expect(speedsAfter({}, true)).toBeUndefined();
   });
 
   it.each([
