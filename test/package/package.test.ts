@@ -289,7 +289,7 @@ describe("a packed program in a folder of its own", () => {
       expect([code, stdout.slice(0, said.length)]).toEqual([0, said]);
     }
     expect(await shell(`${NPX} plan --format json`)).toMatchObject({ code: 0 });
-    const blocks = commandBlocksOf("README.md");
+    const blocks = commandBlocksOf("docs/guide/commands.md");
     const [block] = blocks.filter(({ mark }) => mark === "run by test/package/package.test.ts");
     expect(block?.text).toBe(ONTO_PATH);
     expect(await shell(ONTO_PATH)).toMatchObject({ code: 0, stderr: "" });

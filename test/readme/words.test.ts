@@ -50,8 +50,8 @@ it("npx is told to install nothing of this program's name, but from its tarball"
   expect(saying(/\bnpx --no -- serving\b/g)).toContain("README.md");
 });
 
-it("commands are called `serving X`; the README says once what that is in a clone", () => {
-  expect(saying(/npm run -s serving --/g)).toEqual(["README.md"]);
+it("commands are called `serving X`; only two pages say what that is in a clone", () => {
+  expect(saying(/npm run -s serving --/g)).toEqual(["README.md", "docs/guide/commands.md"]);
 });
 
 it("no message names an npm script that only a clone has", () => {
@@ -64,8 +64,13 @@ it("no message names an npm script that only a clone has", () => {
     "UPGRADE.md",
     // Every server starts from this text: another word in it would replace all containers.
     "components/inference-server/startGate.sh",
+    "docs/guide/commands.md",
     "docs/guide/what-up-touches.md",
     // It reads what the script says.
     "operate/rules/subjects/memory.ts",
   ]);
+});
+
+it("the README is read in three minutes", () => {
+  expect(readFileSync("README.md", "utf8").length).toBeLessThanOrEqual(6500);
 });

@@ -1,3 +1,5 @@
+import { hanging } from "../../commandLine/layout";
+
 /** A command as somebody typed it, and the lines of its output that a picture shows. */
 export interface Shown {
   readonly typed: string;
@@ -16,17 +18,14 @@ const STYLE = `
     .typed { fill: #0369a1; font-weight: 700 }
     .refused { fill: #b91c1c }
     .gone { fill: #b45309 }
-    .left { fill: #64748b }
+    .heading { font-weight: 700 }
     @media (prefers-color-scheme: dark) {
       .page { fill: #0d1117; stroke: #30363d }
       text { fill: #d1d9e0 }
       .typed { fill: #58a6ff }
       .refused { fill: #ff7b72 }
       .gone { fill: #e3b341 }
-      .left { fill: #8b949e }
     }`;
-
-const LEFT_OUT = "...";
 
 /**
  * From the first line that matches `from` to the one before `to`. A picture never shows less than
@@ -42,22 +41,30 @@ export function cut(output: string, from: RegExp, to?: RegExp): string[] {
   return lines.slice(start, end);
 }
 
-export const leftOut: readonly string[] = [LEFT_OUT];
-
 /** A terminal as a picture: the commands with what they print, as plain text. */
-export function terminal(title: string, steps: readonly Shown[]): string {
-  const lines = steps.flatMap(({ typed, lines }, at) => [
-    ...(at === 0 ? [] : [""]),
-    `$ ${typed}`,
-    ...lines.flatMap(wrapped),
-  ]);
+export const terminal = (title: string, steps: readonly Shown[]): string =>
+  drawn(
+    title,
+    steps.flatMap(({ typed, lines }, at) => [
+      ...(at === 0 ? [] : [""]),
+      `$ ${typed}`,
+      ...lines.flatMap(wrapped),
+    ]),
+  );
+
+/** Markdown as a page shows it, in one type of letters. */
+export const comment = (title: string, lines: readonly string[]): string =>
+  drawn(title, lines.join("\n").trimEnd().split("\n").flatMap(wrapped));
+
+function drawn(title: string, lines: readonly string[]): string {
   const width = Math.ceil(COLUMNS * CHARACTER_WIDTH) + 2 * MARGIN;
   const height = lines.length * LINE_HEIGHT + 2 * MARGIN;
   const rows = lines.flatMap((line, at) => {
     const kind = kindOf(line);
     const y = MARGIN + (at + 0.75) * LINE_HEIGHT;
     const style = kind === "" ? "" : ` class="${kind}"`;
-    return line === "" ? [] : [`  <text x="${MARGIN}" y="${y}"${style}>${escaped(line)}</text>`];
+    const text = escaped(line.replace(HEADING, ""));
+    return line === "" ? [] : [`  <text x="${MARGIN}" y="${y}"${style}>${text}</text>`];
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="12" xml:space="preserve" role="img" aria-labelledby="t">`,
@@ -71,17 +78,17 @@ export function terminal(title: string, steps: readonly Shown[]): string {
 
 /** The lines of one that is wider than the picture. */
 function wrapped(line: string): string[] {
-  if (line.length <= COLUMNS) return [line];
-  const indent = `${/^\s*(?:- )?/.exec(line)?.[0].replace(/\S/g, " ")}  `;
-  const at = line.lastIndexOf(" ", COLUMNS);
-  return [line.slice(0, at), ...wrapped(indent + line.slice(at + 1))];
+  const [lead = ""] = /^\s*(?:- )?/.exec(line) ?? [];
+  return (lead + hanging(line.slice(lead.length), lead.length, COLUMNS)).split("\n");
 }
+
+const HEADING = /^#+ /;
 
 function kindOf(line: string): string {
   if (line.startsWith("$ ")) return "typed";
-  if (line === LEFT_OUT) return "left";
+  if (HEADING.test(line)) return "heading";
   if (/REFUSED|^Refused|^ {2}x |TOO MUCH/.test(line)) return "refused";
-  return /\bis gone (?:for|until)\b/.test(line) ? "gone" : "";
+  return /\bis gone (?:for|until)\b|^- Ask before/.test(line) ? "gone" : "";
 }
 
 const escaped = (text: string): string =>
