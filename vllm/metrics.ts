@@ -15,6 +15,16 @@ export class Metrics {
     return named.length === 0 ? undefined : meant.reduce((sum, { value }) => sum + value, 0);
   }
 
+  /** Sums over all samples, by what a label says; those that lack it count for "". */
+  sumsBy(name: string, label: string): ReadonlyMap<string, number> {
+    const sums = new Map<string, number>();
+    for (const sample of this.samples) {
+      const said = sample.labels[label] ?? "";
+      if (sample.name === name) sums.set(said, (sums.get(said) ?? 0) + sample.value);
+    }
+    return sums;
+  }
+
   /** Labels of the first sample, by which vLLM tells its configuration. */
   labels(name: string): Labels | undefined {
     return this.samples.find((sample) => sample.name === name)?.labels;

@@ -41,6 +41,12 @@ const HEALTH_CHECK_SECONDS = 60;
  */
 const REQUEST_TIMEOUT_SECONDS = 3600;
 
+/** What LiteLLM labels its figures with beside its own labels: how a client calls itself. */
+const CALLED_BY = "metadata.user_agent";
+
+/** That label as it stands in its figures. */
+export const CLIENT_LABEL = CALLED_BY.replace(".", "_");
+
 /** Variable inside the container that holds the key where it is a real one. */
 export const MASTER_KEY_VARIABLE = "LITELLM_MASTER_KEY";
 
@@ -116,6 +122,7 @@ export function bridgeConfig(
       ...(watched
         ? {
             callbacks: ["prometheus"],
+            custom_prometheus_metadata_labels: [CALLED_BY],
             require_auth_for_metrics_endpoint: settings.keyVariable !== undefined,
           }
         : {}),

@@ -9,6 +9,7 @@ import type { MachinePlan } from "../../components/plan";
 import { connectionProblem } from "../../components/preflight";
 import { counted } from "../../faults/quoting";
 import { dateText } from "../../units/dateText";
+import { thousands } from "../../units/thousands";
 import { driftOf } from "../drift/drift";
 import { type GpuState, gpuText } from "../sees/gpu";
 import { readSystem } from "../sees/system";
@@ -266,6 +267,7 @@ function machineText(seen: Seen): string {
     ...(memory === null ? [] : [memoryText(memory)]),
     ...(gpu === null ? [] : [gpuLine(gpu)]),
     ...(problem !== undefined && items.length === 0 ? [] : columns(shown)),
+    ...tokenLines(seen),
     ...(seen.onDemand === undefined ? [] : onDemandLines(seen.onDemand)),
     ...(drift === "" ? [] : [`drift: ${drift}`]),
     ...(verify === null
@@ -274,6 +276,32 @@ function machineText(seen: Seen): string {
     ...(since === null ? [] : sinceVerifyText(since)),
   ]);
 }
+
+/** Tokens of each server, and of each client as far as the bridge tells them apart. */
+function tokenLines({ items, tokensByClient: by }: Seen): string[] {
+  const servers = items.flatMap(({ key, figures }) => {
+    const { tokensRead: read, tokensWritten: written } = figures ?? {};
+    return typeof read === "number" && typeof written === "number" && read + written > 0
+      ? [tokensText(key, { read, written })]
+      : [];
+  });
+  const clients =
+    by === undefined || "unread" in by
+      ? []
+      : by.map((each) => tokensText(each.client || "clients without a name", each));
+  return [
+    ...(servers.length === 0 ? [] : [`tokens since the start: ${servers.join("; ")}`]),
+    ...(clients.length === 0 ? [] : [`by client, since the bridge started: ${clients.join("; ")}`]),
+    ...(by !== undefined && "unread" in by
+      ? [`tokens by client: not read from the bridge, ${by.unread}`]
+      : []),
+  ];
+}
+
+const tokensText = (
+  name: string,
+  { read, written }: { readonly read: number; readonly written: number },
+): string => `${name} ${thousands(read)} read, ${thousands(written)} written`;
 
 /** What llama-swap runs, who waits, and how often servers were started. */
 function onDemandLines({

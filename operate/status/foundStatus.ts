@@ -46,6 +46,8 @@ function foundText(url: string, served: Served, figures: ServerFigures | null): 
     ["KV cache", percent(figures?.kvUse)],
     ["tokens/s", number(figures?.tokensPerSecond, 1)],
     ["prefix hits", percent(figures?.prefixHits)],
+    ["read", number(figures?.tokensRead)],
+    ["written", number(figures?.tokensWritten)],
   ];
   return headed(`${styled("bold", url)}: ready`, columns(rows));
 }

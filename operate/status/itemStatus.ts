@@ -25,4 +25,7 @@ export interface ServerFigures {
    * first.
    */
   readonly prefixHits: number | null;
+  /** Tokens of all prompts and of all answers since its start. */
+  readonly tokensRead: number | null;
+  readonly tokensWritten: number | null;
 }

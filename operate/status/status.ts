@@ -9,6 +9,7 @@ import { type ContainerState, startedAgain } from "../../machines/docker/contain
 import { filesOf } from "../../machines/files";
 import { parseMeminfo } from "../../machines/memory";
 import { Api, answersOk, hangs, TOKEN_LIMIT_SECONDS } from "../sees/api";
+import { type TokensByClient, tokensByClient } from "../sees/clientTokens";
 import { scanContainer } from "../sees/containerLog";
 import { type GpuState, readGpu } from "../sees/gpu";
 import { type Host, hostOf } from "../sees/host";
@@ -48,6 +49,8 @@ export interface MachineStatus {
   readonly items: readonly ItemStatus[];
   /** What starts servers by request, where the machine has that. */
   readonly onDemand?: OnDemandStatus;
+  /** Tokens by client, where the bridge counts them. */
+  readonly tokensByClient?: TokensByClient;
   /** Why nothing is known of its containers. */
   readonly problem?: string;
 }
@@ -78,7 +81,13 @@ export async function statusOf(
         onDemandItem(each, await itemOf(each, host, tunnel, problem ?? found), { seen, lastStart }),
       ),
     );
-    return { items, ...defined({ onDemand: seen && onDemandStatus(seen.machine, seen.seen) }) };
+    return {
+      items,
+      ...defined({
+        onDemand: seen && onDemandStatus(seen.machine, seen.seen),
+        tokensByClient: await tokensByClient(machine, tunnel),
+      }),
+    };
   };
   const looked = await look().finally(tunnel.close);
   const memory = meminfo === undefined ? null : { ...meminfo, floorGiB: floorOf(machine) };
@@ -294,5 +303,7 @@ export async function figuresOfServer(api: Api): Promise<ServerFigures> {
     waiting: told("num_requests_waiting") ?? null,
     tokensPerSecond: written < 0 ? null : (written / (Date.now() - began)) * 1000,
     prefixHits: asked > 0 && found !== undefined ? found / asked : null,
+    tokensRead: told("prompt_tokens_total") ?? null,
+    tokensWritten: after ?? null,
   };
 }

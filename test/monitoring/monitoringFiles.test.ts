@@ -62,7 +62,11 @@ describe("`monitoring: scrape`", () => {
       ["bridge", "127.0.0.1:8787/metrics/", { machine: "dgx" }],
     ]);
     expect(parse(textOf(machine, "bridge-config"))).toMatchObject({
-      litellm_settings: { callbacks: ["prometheus"], require_auth_for_metrics_endpoint: false },
+      litellm_settings: {
+        callbacks: ["prometheus"],
+        custom_prometheus_metadata_labels: ["metadata.user_agent"],
+        require_auth_for_metrics_endpoint: false,
+      },
     });
   });
 

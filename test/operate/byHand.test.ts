@@ -69,6 +69,8 @@ describe("a server that somebody started by hand, without a stack file", () => {
       "  KV cache     not told",
       "  tokens/s     not told",
       "  prefix hits  not told",
+      "  read         not told",
+      "  written      not told",
       "",
     ]);
     expect(whole.out + out).not.toMatch(/undefined|null|NaN/);

@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import type { MachinePlan } from "../../components/plan";
+import { tokensByClient } from "../../operate/sees/clientTokens";
 import { BRIDGE, planned } from "../fixtures/services";
 import { freePort } from "../layers/freePort";
 import { type Egress, watchEgress } from "./egress";
@@ -29,6 +31,7 @@ describe.each(["translate", "passThrough"] as const)("messagesPath: %s", (messag
     let egress: Egress;
     let proxy: Serving;
     let url: string;
+    let machine: MachinePlan;
     let from = 0;
     const folder = mkdtempSync(join(tmpdir(), "litellm-"));
     beforeAll(async () => {
@@ -36,8 +39,8 @@ describe.each(["translate", "passThrough"] as const)("messagesPath: %s", (messag
       [server, egress] = [await startScriptedServer(), await watchEgress()];
       const port = await freePort();
       url = `http://127.0.0.1:${port}`;
-      const machine = planned(
-        { bridge: { ...BRIDGE, port, messagesPath }, clients: {} },
+      machine = planned(
+        { bridge: { ...BRIDGE, port, messagesPath }, clients: {}, monitoring: "scrape" },
         { port: server.port },
       );
       proxy = await startLitellm(program.path, machine, folder, egress, {
@@ -151,6 +154,29 @@ describe.each(["translate", "passThrough"] as const)("messagesPath: %s", (messag
     it("sends no message to /v1/responses, and asks no other host", async () => {
       expect(new Set(server.asked.map((each) => each.path))).toEqual(new Set([upstream]));
       expect(egress.hosts).toEqual([]);
+    });
+
+    it("counts tokens by client, as `serving status` reads them", async () => {
+      const by = async (agent: string, path: string, body: object) => {
+        const headers = { "user-agent": agent, authorization: `Bearer ${KEY}` };
+        const asked = { method: "POST", headers, body: JSON.stringify(body) };
+        await (await fetch(`${url}${path}`, asked)).text();
+      };
+      await by("claude-cli/2.1.332 (external, cli)", "/v1/messages", hello);
+      await by("claude-cli/2.1.333 (external, cli)", "/v1/messages", { ...hello, stream: true });
+      await by("codex_cli_rs/0.171.0 (x86_64)", "/v1/responses", { model: MODEL, input: "hi" });
+      const ways = { ports: new Map(), ended: new Promise(() => {}), close: () => {} };
+      const some = { read: expect.toSatisfy((n: number) => n > 0), written: expect.any(Number) };
+      await vi.waitFor(
+        async () =>
+          expect(await tokensByClient(machine, ways)).toEqual(
+            expect.arrayContaining([
+              { client: "claude-cli", ...some },
+              { client: "codex_cli_rs", ...some },
+            ]),
+          ),
+        { timeout: 10_000 },
+      );
     });
 
     it("passes Responses on to Responses", async () => {

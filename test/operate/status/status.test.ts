@@ -134,6 +134,8 @@ describe("serving status", () => {
           waiting: 1,
           tokensPerSecond: expect.any(Number),
           prefixHits: 0.871,
+          tokensRead: null,
+          tokensWritten: expect.any(Number),
         },
       },
       { key: "bridge", state: "ready", well: true, seconds: expect.any(Number) },
@@ -143,6 +145,48 @@ describe("serving status", () => {
     // 40 tokens in the second between two looks, which may come late.
     expect(items[0].figures.tokensPerSecond).toBeGreaterThan(5);
     expect(items[0].figures.tokensPerSecond).toBeLessThanOrEqual(40);
+  });
+
+  describe("of a bridge that counts", () => {
+    const used = (labels: string, read: number, written: number) =>
+      Object.entries({ input: read, output: written })
+        .map(([kind, tokens]) => `litellm_${kind}_tokens_metric_total{${labels}} ${tokens}.0\n`)
+        .join("");
+    const agent = (name: string) => `metadata_user_agent="${name}"`;
+    const page = [
+      used(agent("codex_cli_rs/0.171.0 (x86_64)"), 100, 7),
+      used(agent("claude-cli/2.1.332 (external, cli)"), 12_000, 900),
+      used(agent("claude-cli/2.1.333 (external, cli)"), 345, 78),
+      used(agent("None"), 5, 1),
+    ].join("");
+    const bridgeOf = async (keyVariable?: string) => {
+      const bridge = await httpServer((request, response) => {
+        const isAllowed = request.headers.authorization === "Bearer local-serving-placeholder";
+        response.writeHead(isAllowed ? 200 : 401).end(request.url === "/metrics/" ? page : "");
+      });
+      const own = { ...BRIDGE, port: bridge.port, ...defined({ keyVariable }) };
+      return machineWith({}, { machine: { bridge: own, monitoring: "scrape" } });
+    };
+
+    it("shows tokens by client, as each calls itself", async () => {
+      const machine = await bridgeOf();
+      const { tokensByClient } = await machine.items();
+      expect(tokensByClient).toEqual([
+        { client: "claude-cli", read: 12_345, written: 978 },
+        { client: "codex_cli_rs", read: 100, written: 7 },
+        { client: "", read: 5, written: 1 },
+      ]);
+      expect((await machine.status()).out).toContain(
+        "\n  by client, since the bridge started: claude-cli 12,345 read, 978 written; codex_cli_rs 100 read, 7 written; clients without a name 5 read, 1 written\n",
+      );
+    });
+
+    it("says why it can't be read without the bridge's key", async () => {
+      const { out } = await (await bridgeOf("BRIDGE_KEY_OF_NOBODY")).status();
+      expect(out).toContain(
+        "\n  tokens by client: not read from the bridge, its key is in the variable BRIDGE_KEY_OF_NOBODY, which is not set here\n",
+      );
+    });
   });
 
   it("says nothing of containers where Docker doesn't answer", async () => {
