@@ -46,7 +46,7 @@ import { typedFor } from "../stack/typed";
 import { keptStarts } from "../verify/keptStarts";
 
 interface PlanOptions extends StackFileOptions {
-  readonly meminfo: readonly string[];
+  readonly meminfo?: readonly string[];
   readonly out?: string;
   readonly policyConfig?: string;
   readonly full?: true;
@@ -77,25 +77,23 @@ with faults it has \`faults\` and no \`machines\`), 2 wrong use or a file that c
 
 const planOptions = (): Option[] => [
   ...stackFileOptions(),
-  new Option(
-    "--meminfo <file>",
-    "copy of the machine's /proc/meminfo, to judge memory by what was measured; with several machines in the stack file, MACHINE=FILE for each",
-  )
-    .argParser((text: string, before: readonly string[]) => [...before, text])
-    .default([]),
   new Option("--notes", "also what is only good to know"),
   new Option(
     "--full",
     "all of it: memory line by line, KV caches, policies, each container as `docker run`, every file",
   ),
   new Option(
+    "--against <source>",
+    "show what changes, for a review: against what was `applied`, what was last `verified`, a stack file, or that of a commit",
+  ),
+  new Option(
     "--strict",
     "exit with 1 also where a server may not start; with --against, where it did surely start before",
   ),
   new Option(
-    "--against <source>",
-    "show what changes, for a review: against what was `applied`, what was last `verified`, a stack file, or that of a commit",
-  ),
+    "--meminfo <file>",
+    "copy of the machine's /proc/meminfo, to judge memory by what was measured; with several machines in the stack file, MACHINE=FILE for each",
+  ).argParser((text: string, before: readonly string[] = []) => [...before, text]),
   new Option("--out <dir>", "write every rendered file to DIR/<machine>/<role>"),
   new Option(
     "--policy-config <file>",
@@ -203,7 +201,7 @@ async function appliedHere({ machines }: Plan): Promise<Applied | undefined> {
 
 function evidence(options: PlanOptions, settings: StackSettings): Evidence {
   const machines = Object.keys(settings.machines);
-  const given = options.meminfo.map((each) => ofMachine(each, machines));
+  const given = (options.meminfo ?? []).map((each) => ofMachine(each, machines));
   const meminfo = given.map(
     ([machine, file]) => [machine, meminfoIn(file, readTextFile(file))] as const,
   );
