@@ -23,7 +23,7 @@ export function clientsCommand(): Command {
       ),
     ],
     options: [...stackFileOptions(), machineOption()],
-    notes: `The files address the machine by its name on the network, and hold no keys but the names of their variables.
+    notes: `The files address the machine by its name on the network (\`clients.host\`, else the name in \`dockerHost\`), and hold no keys but the names of their variables.
 Exit code: 0 written, 1 faults, or that computer could not reach something, 2 wrong use or a folder that isn't ours.`,
     example: "clients export laptop && scp -r laptop me@laptop.local:",
     run: async (options: StackFileOptions & { readonly machine?: string }, folder: string) => {
