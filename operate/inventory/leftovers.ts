@@ -4,13 +4,14 @@ import { type MachinePlan, serversOn } from "../../components/plan";
 import { oursOn, recordPathOf } from "../../components/preflight";
 import { defined } from "../../faults/defined";
 import { textOr } from "../../faults/json";
+import { counted } from "../../faults/quoting";
 import { COPIES_FOLDER } from "../../machines/copies/dataCopies";
 import type { ContainerState } from "../../machines/docker/containers";
 import { repositoryOf } from "../../machines/docker/manifest";
 import { filesOf } from "../../machines/files";
-import { SHARED_BLOBS_MARK } from "../../machines/hubCache";
 import { type Host, hostOf } from "../sees/host";
 import { typedOn } from "../stack/typed";
+import { sharedFiles } from "./sharedFiles";
 
 /** Something on a machine that nothing uses now. */
 export interface Leftover {
@@ -135,39 +136,46 @@ async function unusedModels(
     .flatMap(({ hubModels }) => hubModels.map(({ id }) => `models--${id.replaceAll("/", "--")}`));
   const caches = [...new Set(serversOn(machine).map(({ modelCache }) => `${modelCache}/hub`))];
   const models = caches.map(async (hub) => {
+    const shared = await sharedFiles(hub, host);
     const unused = (await host.names(hub)).filter(
       (name) => name.startsWith("models--") && !loaded.includes(name),
     );
-    const shares = (await host.names(`${hub}/blobs`)).includes(SHARED_BLOBS_MARK);
-    return Promise.all(
-      unused.map(async (name) => {
-        const isShared = shares && (await hasLinks(host, `${hub}/${name}/blobs`));
-        return pathLeft(machine, host, "model", modelAt(hub, name, isShared));
-      }),
-    );
+    const paths = [...unused.map((name) => modelAt(hub, name, shared)), ...ofNoModel(hub, shared)];
+    return Promise.all(paths.map((path) => pathLeft(machine, host, "model", path)));
   });
   return (await Promise.all(models)).flat(2);
 }
 
-/** Whether a folder has links in it. */
-const hasLinks = async ({ ask }: Host, folder: string): Promise<boolean> =>
-  (await ask(["find", folder, "-maxdepth", "1", "-type", "l"])).out.trim() !== "";
+type Shared = Awaited<ReturnType<typeof sharedFiles>>;
 
-/**
- * A model in a cache. Where it shares files with others, only huggingface_hub's own program knows
- * which of them go with it.
- */
-function modelAt(hub: string, name: string, isShared: boolean): PathLeft {
+const IN_CACHE = "in the cache, which instance A and others may use";
+
+/** A model in a cache, with the files that it alone has in the store of all models. */
+function modelAt(hub: string, name: string, shared: Shared): PathLeft {
   const path = `${hub}/${name}`;
-  const what = "in the cache, which instance A and others may use";
-  if (!isShared) return { path, what };
-  const id = name.slice("models--".length).replaceAll("--", "/");
-  return {
-    path,
-    what: `${what}; its files lie in ${hub}/blobs, and \`hf\` (huggingface_hub 2.4 or later) removes those that no other model shares`,
-    linked: true,
-    remove: ["hf", "cache", "rm", `model/${id}`, "--cache-dir", hub, "--yes"],
-  };
+  if (shared === undefined)
+    return { path, what: `${IN_CACHE}; what it shares in ${hub}/blobs can't be read, and stays` };
+  const mine = shared.filter(({ users }) => users.has(name));
+  const others = new Set(mine.flatMap(({ users }) => [...users]));
+  others.delete(name);
+  const stays =
+    others.size === 0
+      ? ""
+      : `; what it shares with ${[...others].map(repositoryText).join(", ")} stays`;
+  const own = mine.filter(({ users }) => users.size === 1);
+  return { path, what: `${IN_CACHE}${stays}`, with: own.map((file) => file.path) };
+}
+
+/** `models--org--name` as a person knows it. */
+const repositoryText = (folder: string): string =>
+  folder.replace(/^[a-z]+--/, "").replaceAll("--", "/");
+
+/** Files of models that are gone, which whoever removed their folders left in the store. */
+function ofNoModel(hub: string, shared: Shared = []): PathLeft[] {
+  const [first, ...others] = shared.filter(({ users }) => users.size === 0);
+  if (first === undefined) return [];
+  const what = `${counted(others.length + 1, "file")} in ${hub}/blobs that no model links to`;
+  return [{ path: first.path, what, with: others.map(({ path }) => path) }];
 }
 
 /** What is kept beside files of ours, and our state, where nothing is applied any more. */
@@ -218,10 +226,8 @@ async function stateParts(folder: string, host: Host) {
 interface PathLeft {
   readonly path: string;
   readonly what: string;
-  /** Its size is that of what its links lead to. */
-  readonly linked?: true;
-  /** What removes it, if not `rm`. */
-  readonly remove?: readonly string[];
+  /** Other paths that are of no use without it. */
+  readonly with?: readonly string[];
 }
 
 /** A path with its size, where something is there; what root owns needs root. */
@@ -229,10 +235,11 @@ async function pathLeft(
   machine: MachinePlan,
   host: Host,
   kind: string,
-  { path, what, linked, remove: words = [...REMOVES.path, path] }: PathLeft,
+  { path, what, with: others = [] }: PathLeft,
 ): Promise<Leftover[]> {
-  const taken = await host.taken(path, linked);
+  const taken = await host.taken(path, others);
   if (taken === undefined) return [];
+  const words = [...REMOVES.path, path, ...others];
   const sudo = taken.uid === 0 && process.getuid?.() !== 0;
   const remove = typedOn(machine, sudo ? ["sudo", ...words] : words);
   return [{ ...left(machine, "path", { name: path, what, size: taken.size }), kind, remove }];

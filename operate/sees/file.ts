@@ -32,10 +32,10 @@ export interface SeenFiles {
   /** Names in a folder, sorted; none where it can't be read. */
   names(folder: string): Promise<readonly string[]>;
   /**
-   * Who owns what is at a path, and its size with all below as `du -h` says it; with `linked` also
-   * of what links in it lead to.
+   * Who owns what is at a path, and as `du -h` says it the size of all below it and of these other
+   * paths.
    */
-  taken(path: string, linked?: true): Promise<Taken | undefined>;
+  taken(path: string, others?: readonly string[]): Promise<Taken | undefined>;
 }
 
 /** Seconds for the size of a folder: a cache of models has few, though large, files. */
@@ -56,11 +56,11 @@ export function seenFilesOn(machine: CommandPlace): SeenFiles {
       return { role, path, state: read === text ? "same" : "different" };
     },
     names: files.names,
-    taken: async (path, linked) => {
+    taken: async (path, others = []) => {
       const found = await files.state(path);
       if (typeof found === "string") return undefined;
-      const { out } = await files.ask(["du", linked ? "-shL" : "-sh", "--", path], SIZE_SECONDS);
-      return { uid: found.uid, ...defined({ size: /^\S+/.exec(out)?.[0] }) };
+      const { out } = await files.ask(["du", "-sch", "--", path, ...others], SIZE_SECONDS);
+      return { uid: found.uid, ...defined({ size: /^(\S+)\ttotal$/m.exec(out)?.[1] }) };
     },
   };
 }

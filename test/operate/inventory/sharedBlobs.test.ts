@@ -44,46 +44,57 @@ function shared(id: string, weights: Readonly<Record<string, string>>): void {
   }
 }
 
-async function left() {
+async function left(first = "") {
   const [machine] = plan(stack({}), { home }).machines;
   if (machine === undefined) throw new Error("no machine");
   const docker = new FakeDocker({ "": { out: "" } });
-  vi.stubEnv("PATH", docker.env.PATH ?? "");
+  vi.stubEnv("PATH", [first, docker.env.PATH].filter(Boolean).join(":"));
   const found = await leftovers(machine);
   vi.unstubAllEnvs();
   return found.filter(({ kind }) => kind === "model");
 }
 
 describe("models that share their files in one cache", () => {
-  it("are left with the size of their files, and go by the program that knows who shares them", async () => {
+  const storedAt = (hash: string) => join(hub, "blobs", hash.slice(0, 2), hash);
+
+  it("are left with the size of what goes with them, and go without what another one needs", async () => {
     shared("org/one", { "a.safetensors": BOTH, "b.safetensors": OWN });
     shared("org/two", { "a.safetensors": BOTH });
-    const what = `${KEPT}; its files lie in ${hub}/blobs, and \`hf\` (huggingface_hub 2.4 or later) removes those that no other model shares`;
-    const remove = (id: string) => `hf cache rm model/${id} --cache-dir ${hub} --yes`;
-    expect(await left()).toEqual([
-      {
-        ...{ kind: "model", name: repository("org/one"), what, size: "3.9M" },
-        remove: remove("org/one"),
-      },
-      { kind: "model", name: repository("org/two"), what, size: "2.0M", remove: remove("org/two") },
+    const [one, two] = await left();
+    expect(one).toEqual({
+      ...{ kind: "model", name: repository("org/one") },
+      what: `${KEPT}; what it shares with org/two stays`,
+      size: "2.0M",
+      remove: `rm -rf ${repository("org/one")} ${storedAt(OWN)}`,
+    });
+    expect(two).toMatchObject({
+      what: `${KEPT}; what it shares with org/one stays`,
+      remove: `rm -rf ${repository("org/two")}`,
+    });
+    rmSync(repository("org/one"), { recursive: true });
+    expect((await left()).map(({ name, what, remove }) => [name, what, remove])).toEqual([
+      [repository("org/two"), KEPT, `rm -rf ${repository("org/two")} ${storedAt(BOTH)}`],
+      [storedAt(OWN), `1 file in ${hub}/blobs that no model links to`, `rm -rf ${storedAt(OWN)}`],
     ]);
   });
 
-  it("aren't named for a model that has its own files, nor for a folder `blobs` of anybody's", async () => {
+  it("are left alone with their links where somebody's folder can't be read", async () => {
     shared("org/one", { "a.safetensors": BOTH });
-    write(join(repository("org/old"), "blobs/w"), "x".repeat(5000));
-    const plain = (id: string) => ({
-      ...{ kind: "model", name: repository(id), what: KEPT },
-      ...{ size: expect.any(String), remove: `rm -rf ${repository(id)}` },
-    });
-    expect((await left()).find(({ name }) => name === repository("org/old"))).toEqual(
-      plain("org/old"),
-    );
-    rmSync(join(hub, "blobs/.huggingface-shared-blobs"));
-    expect((await left()).map(({ remove }) => remove)).toEqual([
-      plain("org/old").remove,
-      plain("org/one").remove,
+    const find = join(temporaryFolder("find-"), "find");
+    writeFileSync(find, "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+    expect(await left(dirname(find))).toEqual([
+      {
+        ...{ kind: "model", name: repository("org/one"), size: expect.any(String) },
+        what: `${KEPT}; what it shares in ${hub}/blobs can't be read, and stays`,
+        remove: `rm -rf ${repository("org/one")}`,
+      },
     ]);
+  });
+
+  it("are none where a folder `blobs` is anybody's", async () => {
+    shared("org/one", { "a.safetensors": BOTH });
+    rmSync(join(hub, "blobs/.huggingface-shared-blobs"));
+    expect((await left()).map(({ remove }) => remove)).toEqual([`rm -rf ${repository("org/one")}`]);
   });
 
   it("are read with their size, and whole", () => {

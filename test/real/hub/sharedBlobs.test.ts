@@ -33,7 +33,7 @@ describe("models whose files huggingface_hub shares in one cache", () => {
     vi.stubEnv("PATH", `${new FakeDocker({ "": { out: "" } }).folder}${delimiter}${path}`);
     const models = async () => (await leftovers(machine)).filter(({ kind }) => kind === "model");
     const [first] = await models();
-    expect(first?.size).toBe("2.9M");
+    expect(first?.size).toMatch(/^1\.[01]M$/);
     await mustRun("sh", ["-c", first?.remove ?? "false"]);
     expect(cachedModels(cacheHere(cache))).toEqual([two]);
     const [second] = await models();
