@@ -6,8 +6,11 @@ import { docker, dockerJson } from "./docker";
  * Digest of an engine's own image within what a reference points at; `undefined` where that is a
  * single image.
  */
-export async function platformDigest(reference: string): Promise<string | undefined> {
-  return ownDigest(reference, await manifest(reference));
+export async function platformDigest(
+  reference: string,
+  dockerHost?: string,
+): Promise<string | undefined> {
+  return ownDigest(reference, await manifest(reference, dockerHost), dockerHost);
 }
 
 /**

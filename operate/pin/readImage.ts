@@ -1,6 +1,6 @@
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { runShown } from "../../commandLine/run";
-import { dockerJson, NO_DOCKER } from "../../machines/docker/docker";
+import { docker, dockerCommand, dockerJson, NO_DOCKER } from "../../machines/docker/docker";
 import {
   type ImageReference,
   imageReference,
@@ -25,18 +25,19 @@ export interface ImageReading {
 
 /**
  * Pulls the image and reads its digests and the versions inside. Starts one short-lived container
- * without network.
+ * without network. A digest that is there needn't be pulled.
  */
-export async function readImage(reference: string): Promise<ImageReading> {
+export async function readImage(reference: string, dockerHost?: string): Promise<ImageReading> {
   const { repository, tag = "", digest: given } = splitReference(reference);
   // Docker doesn't look at the tag beside a digest.
   const pulled = given === undefined ? `${repository}:${tag}` : `${repository}@${given}`;
-  await pull(pulled, () => noSuchTag(repository, given ?? tag));
-  const digest = given ?? (await pulledDigest(repository, pulled));
+  if (given === undefined || !(await isThere(pulled, dockerHost)))
+    await pull(pulled, dockerHost, () => noSuchTag(repository, given ?? tag));
+  const digest = given ?? (await pulledDigest(repository, pulled, dockerHost));
   const pinned = `${repository}@${digest}`;
   const [own = digest, versions] = await Promise.all([
-    platformDigest(pinned),
-    versionsInside(pinned),
+    platformDigest(pinned, dockerHost),
+    versionsInside(pinned, dockerHost),
   ]);
   const image = `${repository}${tag && `:${tag}`}@${digest}`;
   return { image, tag, digest, platformDigest: own, versions };
@@ -55,14 +56,19 @@ export function splitReference(reference: string): ImageReference {
   );
 }
 
-async function pulledDigest(repository: string, reference: string): Promise<string> {
-  const digests = await dockerJson([
-    "image",
-    "inspect",
-    "--format",
-    "{{json .RepoDigests}}",
-    reference,
-  ]);
+const isThere = (image: string, dockerHost?: string): Promise<boolean> =>
+  docker(["image", "inspect", "--format", "{{.Id}}", image], dockerHost).then(
+    () => true,
+    () => false,
+  );
+
+async function pulledDigest(
+  repository: string,
+  reference: string,
+  dockerHost?: string,
+): Promise<string> {
+  const inspect = ["image", "inspect", "--format", "{{json .RepoDigests}}", reference];
+  const digests = await dockerJson(inspect, dockerHost);
   const own = Array.isArray(digests) ? digests.map(String) : [];
   const digest = own
     .find((each) => each.startsWith(`${repository}@`) || own.length === 1)
@@ -75,8 +81,16 @@ async function pulledDigest(repository: string, reference: string): Promise<stri
 }
 
 /** Pulls an image; what docker prints goes to stderr, for a person to see. */
-async function pull(image: string, why: () => Promise<string>): Promise<void> {
-  const code = await runShown(["docker", "pull", image], { stdio: ["ignore", 2, 2] }).catch(() => {
+async function pull(
+  image: string,
+  dockerHost: string | undefined,
+  why: () => Promise<string>,
+): Promise<void> {
+  const { words, env } = dockerCommand(["pull", image], dockerHost);
+  const code = await runShown(words, {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", 2, 2],
+  }).catch(() => {
     throw new Failed(NO_DOCKER);
   });
   if (code !== 0) throw new Failed(`docker pull failed (exit code ${code}).${await why()}`);

@@ -124,21 +124,35 @@ type RecordOfVersions = Readonly<
 export const recordEdits = (entry: readonly string[], record: RecordOfVersions): Edit[] =>
   Object.entries(record).map(([name, value]) => ({ path: [...entry, "versions", name], value }));
 
+/** An image that was read for an entry of the stack file. */
+export interface Pin {
+  readonly entry: ImageEntry;
+  readonly reading: ImageReading;
+}
+
+/** Writes an image into its entry of the stack file, as `writePins` does. */
+export const writePin = (file: string, entry: ImageEntry, reading: ImageReading): Written => ({
+  file,
+  entry: entryName(entry),
+  ...writePins(file, [{ entry, reading }]),
+});
+
 /**
- * Writes an image into its entry of the stack file, in one step and with a backup beside it;
- * comments and order stay. The file is read anew, since it may have been edited while the image was
- * pulled. Throws `Failed`, and leaves the file as it is, where its entry is gone or the result
+ * Writes images into their entries of the stack file, in one step and with a backup beside it;
+ * comments and order stay. The file is read anew, since it may have been edited while the images
+ * were pulled. Throws `Failed`, and leaves the file as it is, where an entry is gone or the result
  * would not be read.
  */
-export function writePin(file: string, entry: ImageEntry, reading: ImageReading): Written {
+export function writePins(file: string, pins: readonly Pin[]): WrittenFile {
   const before = readTextFile(file);
-  const name = entryName(entry);
-  const there = imageEntries(parseStackFile(file, before)).some((each) => entryName(each) === name);
-  if (!there)
+  const there = imageEntries(parseStackFile(file, before)).map(entryName);
+  const gone = pins.map(({ entry }) => entryName(entry)).find((name) => !there.includes(name));
+  if (gone !== undefined)
     throw new Failed(
-      `${file} was edited meanwhile and has no ${name} any more: nothing was written.`,
+      `${file} was edited meanwhile and has no ${gone} any more: nothing was written.`,
     );
-  return { file, entry: name, ...editStackFile(file, before, pinEdits(entry, reading)) };
+  const edits = pins.flatMap(({ entry, reading }) => pinEdits(entry, reading));
+  return editStackFile(file, before, edits);
 }
 
 /** What was written, for people. */
