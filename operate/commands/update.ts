@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import { withNotes } from "../../commandLine/command";
 import { say } from "../../commandLine/output";
+import { defined } from "../../faults/defined";
 import { orInputFault } from "../../faults/fault";
 import { stateIsEmpty } from "../engine/backend";
 import { settleKilled } from "../engine/brokenOff";
@@ -17,6 +18,7 @@ import {
 } from "../stack/stackFile";
 import { afterDown } from "../update/afterDown";
 import { up } from "../update/up";
+import type { PartOptions } from "../update/way";
 
 interface Form {
   readonly example: string;
@@ -24,7 +26,7 @@ interface Form {
   readonly options?: readonly (readonly [flags: string, description: string])[];
 }
 
-interface UpdateOptions extends StackFileOptions {
+interface UpdateOptions extends StackFileOptions, PartOptions {
   readonly verified?: true;
   readonly again?: true;
 }
@@ -40,13 +42,24 @@ ${OUTPUTS}`,
   up: {
     example: "up --stack dgx",
     options: [
+      ["--fetch", "without a terminal, too: look into images, load them and the models first"],
+      ["--no-fetch", "leave that to the update and to the start"],
+      ["--wait", "without a terminal, too: wait until what was started is ready"],
+      ["--no-wait", "end once it is applied"],
+      ["--verify", "without a terminal, too: wait, then probe what was started"],
+      ["--no-verify", "end once it is ready"],
       [
         "--verified",
         "fetch first, then apply, wait and verify; if that fails, go back to the stack file that was verified last",
       ],
       ["--again", "apply settings that --verified tried and put back"],
     ],
-    notes: `With --refresh it first finds out what is gone from the machine since it was applied, and makes that again.
+    notes: `At a terminal it is the whole way: the plan on one screen, your yes, then images and models, the update, the wait for the
+start, the probes, and how to use it. An image that nobody has looked into is read, and what is inside goes into the stack
+file; the old file is kept beside it as FILE.bak. Ctrl-C in the wait leaves everything running. --yes asks nothing. Without a
+terminal it only applies, unless --fetch, --wait or --verify asks for more. With options that apply a part, other settings or
+nothing (such as --target), and with --json, Pulumi runs alone and asks itself.
+With --refresh it first finds out what is gone from the machine since it was applied, and makes that again.
 The preview is never skipped. Running requests may finish before their server is replaced.
 If an update by --verified was interrupted, the next \`serving up\` finishes it. It first clears up what a killed engine left.
 ${OUTPUTS}`,
@@ -67,7 +80,7 @@ export function updateCommand(word: EngineWord): Command {
   for (const [flags, about] of options) command.addOption(new Option(flags, about));
   command.addOption(stackOption("-s, --stack <name>"));
   const pulumis = `Every option that is not listed here goes to Pulumi: \`pulumi ${word === "down" ? "destroy" : word} --help\` lists them.`;
-  const codes = `Exit code: 0 done, 1 ${word === "up" ? "it refused, or an update by --verified went back, or " : ""}Pulumi is missing and can't be installed, 2 wrong use; any other is Pulumi's own.`;
+  const codes = `Exit code: 0 done, 1 ${word === "up" ? "it refused, or didn't start, a probe failed, or an update by --verified went back, or " : ""}Pulumi is missing and can't be installed, 2 wrong use; any other is Pulumi's own.`;
   withNotes(command, [notes, pulumis, codes].filter(Boolean).join("\n"));
   return command
     .argument(
@@ -85,7 +98,7 @@ async function runUpdate(word: EngineWord, rest: string[], options: UpdateOption
   const { verified = false, again = false } = options;
   if (word !== "preview" && !rest.some(isPreviewOnly)) await settleKilled(stack);
   if (word === "up") {
-    process.exitCode = await up(stack, rest, { verified, again });
+    process.exitCode = await up(stack, rest, { verified, again, parts: partsOf(options) });
     return;
   }
   if (word !== "preview" && (await saysNothing(word, stack))) return;
@@ -93,6 +106,9 @@ async function runUpdate(word: EngineWord, rest: string[], options: UpdateOption
   if (word !== "down" || process.exitCode !== 0 || rest.some(isNotAll)) return;
   await afterDown(options);
 }
+
+const partsOf = ({ fetch, wait, verify }: UpdateOptions): PartOptions =>
+  defined({ fetch, wait, verify });
 
 const isPreviewOnly = (option: string): boolean => /^--preview-only(=true)?$/.test(option);
 

@@ -39,7 +39,7 @@ const SWITCHES = "-[defjrvyQ]*";
 
 const SKIPS_PREVIEW = new RegExp(`^(--skip-preview(=.*)?|${SWITCHES}f.*)$`);
 
-const AS_JSON = new RegExp(`^(--json(=.*)?|${SWITCHES}j.*)$`);
+export const AS_JSON = new RegExp(`^(--json(=.*)?|${SWITCHES}j.*)$`);
 
 /** Of an option that is given twice the engine takes the last: `--suppress-outputs=false`. */
 const NO_OUTPUTS = "--suppress-outputs";
@@ -228,7 +228,7 @@ function hasSeveralMachines(file: string): boolean {
   );
 }
 
-const EVENT_LOG = "--event-log";
+export const EVENT_LOG = "--event-log";
 
 const LEVELS_OPTION = "--policy-pack-config";
 const isLevelsOption = (argument: string) =>

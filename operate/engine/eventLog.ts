@@ -10,12 +10,12 @@ const eventsIn = (log: string) =>
     .split("\n")
     .map((line) => objectOr(jsonIn(line)));
 
-/** The steps that an update began, without those of its preview. */
-const stepsIn = (log: string) =>
+/** The steps that an update began; or with `planned` those of its preview. */
+const stepsIn = (log: string, { planned = false } = {}) =>
   eventsIn(log).flatMap(({ resourcePreEvent }) => {
-    const { metadata, planning } = objectOr(resourcePreEvent);
+    const { metadata, planning = false } = objectOr(resourcePreEvent);
     const { op, type, urn } = objectOr(metadata);
-    return metadata === undefined || planning === true
+    return metadata === undefined || planning !== planned
       ? []
       : [{ op: textOr(op), type: textOr(type), urn: textOr(urn) }];
   });
@@ -82,12 +82,16 @@ const removesContainers = (log: string): boolean =>
 /** Steps that leave their resource as it is. */
 const QUIET = ["same", "read", "refresh"];
 
+/** Whether a step changes anything on a machine: the stack itself and providers are nothing there. */
+const isChange = ({ op, type }: { readonly op: string; readonly type: string }): boolean =>
+  type !== "" && !type.startsWith("pulumi:") && !QUIET.includes(op);
+
 /** Whether an update began to change anything, by its event log; its preview doesn't count. */
-export const touchedAnything = (log: string): boolean =>
-  stepsIn(log).some(
-    // The engine's own resources, such as the stack itself, are nothing on a machine.
-    ({ op, type }) => type !== "" && !type.startsWith("pulumi:") && !QUIET.includes(op),
-  );
+export const touchedAnything = (log: string): boolean => stepsIn(log).some(isChange);
+
+/** Whether a preview would change anything, by its event log. */
+export const plansAnything = (log: string): boolean =>
+  stepsIn(log, { planned: true }).some(isChange);
 
 /** A resource that an update made or changed. */
 export interface Made {

@@ -1,5 +1,6 @@
 import { Failed } from "../../commandLine/exit";
 import type { MachinePlan } from "../../components/plan";
+import { defined } from "../../faults/defined";
 import type { Part } from "../../machines/update/record";
 import { hostOf } from "../sees/host";
 import type { Named } from "../stack/named";
@@ -12,19 +13,28 @@ import { type WaitedOn, waitForServer, waitForService } from "../wait/waitForSer
 import type { UpdateSeen } from "./decide";
 import { type NamedResult, namedParts, namedResult } from "./parts";
 
-/** Probes what an update is about, and keeps what was found for doctor. */
+/** How probes of an update are asked. */
+interface Probing {
+  /** The stack file whose results are kept. */
+  readonly stackFile: string;
+  /** Ends them: those that are left are skipped. */
+  readonly interrupt?: AbortSignal;
+}
+
+/** Probes what an update is about, or `all` there is, and keeps what was found for doctor. */
 export async function probe(
   machines: readonly MachinePlan[],
-  parts: readonly Part[],
-  stackFile: string,
+  parts: readonly Part[] | "all",
+  { stackFile, interrupt }: Probing,
 ): Promise<NamedResult[]> {
   const results: NamedResult[] = [];
   for (const machine of machines) {
-    const about = namedParts(machine, parts);
-    if (about.length === 0) continue;
+    const about = parts === "all" ? undefined : namedParts(machine, parts);
+    if (about?.length === 0 || interrupt?.aborted) continue;
     const progress = verifyProgress(process.stderr);
-    const asked = { about, machines, progress, timeoutSeconds: PROBE_SECONDS, host: hostOf };
-    const { probes } = await verify(machine, asked);
+    const asked = { machines, progress, timeoutSeconds: PROBE_SECONDS, host: hostOf };
+    const { probes } = await verify(machine, { ...asked, ...defined({ about, interrupt }) });
+    if (interrupt?.aborted) continue;
     await keepVerify({ stackFile, machine: machine.name }, probes);
     results.push(...probes.map((each) => namedResult(machine, each)));
   }

@@ -67,7 +67,7 @@ async function lookAt(
     const waited = await waitForParts(machines, parts, signal);
     if (signal.aborted) return INTERRUPTED;
     const isUp = waited.every(({ result }) => result.outcome === "ready");
-    const after = isUp ? await probe(machines, parts, now.file) : [];
+    const after = isUp ? await probe(machines, parts, { stackFile: now.file }) : [];
     if (signal.aborted) return INTERRUPTED;
     // What a machine doesn't say while its Docker is away is no verdict.
     const away = isUp ? await awayOf(machines) : undefined;

@@ -78,7 +78,7 @@ export async function finishBack(going: GoingBack): Promise<number> {
   const waited = engine.code === 0 ? await waitForParts(machines, parts, task.signal) : [];
   if (task.signal.aborted) return ends(task, INTERRUPTED);
   const isUp = engine.code === 0 && waited.every(({ result }) => result.outcome === "ready");
-  const after = isUp ? await probe(machines, parts, task.now.file) : [];
+  const after = isUp ? await probe(machines, parts, { stackFile: task.now.file }) : [];
   const { passed } = begun;
   const decision = decide({ engine: { ...engine, touched: true }, waited, passed, after });
   const failed = { ...decided, settings: task.settings, at: new Date().toISOString() };

@@ -27,6 +27,8 @@ export interface Task {
   readonly settings: string;
   /** The first machine of the stack, which keeps the record. */
   readonly keeper: MachinePlan;
+  /** Applies settings that were put back. */
+  readonly again?: boolean;
   /** Settings that were put back before. */
   readonly failed?: FailedUpdate | undefined;
   readonly signal: AbortSignal;

@@ -1,6 +1,7 @@
 import { WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
+import { canAsk } from "../../commandLine/saysYes";
 import type { MachinePlan } from "../../components/plan";
 import { defined } from "../../faults/defined";
 import { orInputFault } from "../../faults/fault";
@@ -19,41 +20,48 @@ import { keepRecord } from "./keepRecord";
 import { mayAsk } from "./mayAsk";
 import type { Task } from "./task";
 import { backAgain, forwardAgain, verifiedUp } from "./verifiedUp";
+import { appliesOtherwise, type PartOptions, wayOf } from "./way";
+import { wholeUp } from "./wholeUp";
 
 /** What somebody asked of `serving up`. */
 export interface UpOptions {
   readonly verified: boolean;
   readonly again: boolean;
+  readonly parts: PartOptions;
 }
 
 /**
  * `serving up`: finishes an update that was broken off, refuses settings that were put back, and
- * applies the stack file, by the engine alone or with the verified stack file behind it.
+ * applies the stack file: by the engine alone, with all that a person does around it, or with the
+ * verified stack file behind it.
  */
 export async function up(
   stack: string,
   options: readonly string[],
-  { verified, again }: UpOptions,
+  { verified, again, parts }: UpOptions,
 ): Promise<number> {
-  if (verified) refuseOptions(options);
+  if (verified) refuseOptions(options, parts);
+  const way = wayOf({ parts, options, atTerminal: canAsk({ format: "text" }) });
+  if (!verified && way.kind === "refused") throw new WrongUse(way.says);
   const env = again ? { [AGAIN_VARIABLE]: "1" } : {};
   const plain = (machines: readonly MachinePlan[] = []) =>
     drive("up", stack, options, { env, applied: (log) => sayNext(machines, madeIn(log), stack) });
   const file = stackFile({ stack });
   const now = orInputFault(() => readStack(file));
-  // A stack file with faults is the program's to tell.
+  // A stack file with faults is the program's to tell, unless it is looked at first.
   if (now instanceof Error) {
-    if (verified) throw now;
+    if (verified || way.kind === "whole") throw now;
     return plain();
   }
   const [keeper] = now.plan.machines;
   if (keeper === undefined) return plain();
   const settings = fingerprintOfText(now.text) ?? "";
-  const ends = await upByRecord(
-    { stack, options, now, settings, keeper },
-    { settings, verified, again },
-  );
-  return ends ?? plain(now.plan.machines);
+  const update = { stack, options, now, settings, keeper, again };
+  const ends = await upByRecord(update, { settings, verified, again });
+  if (ends !== undefined) return ends;
+  return way.kind === "whole"
+    ? endingInOrder((signal) => wholeUp({ ...update, signal }, way))
+    : plain(now.plan.machines);
 }
 
 /** Updates as the record says. Returns the exit code; `undefined` where the engine alone is asked. */
@@ -98,12 +106,13 @@ function carryOut(
     : forwardAgain(task, begins.underWay, begins.same);
 }
 
-/** Options by which the engine would apply something else than is looked at, a part, or nothing. */
-const NOT_WITH_VERIFIED =
-  /^(--(config|config-file|config-path|cwd|event-log|exclude|exclude-dependents|preview-only|target|target-dependents|target-replace)(=|$)|-[defjrvyQ]*[cCt])/;
-
-function refuseOptions(options: readonly string[]): void {
-  const other = options.find((option) => NOT_WITH_VERIFIED.test(option));
+function refuseOptions(options: readonly string[], parts: PartOptions): void {
+  const part = Object.entries(parts).find(([, isAsked]) => isAsked !== undefined);
+  if (part !== undefined)
+    throw new WrongUse(
+      `--${part[1] ? "" : "no-"}${part[0]}: not possible with --verified, which fetches, waits and verifies.`,
+    );
+  const other = appliesOtherwise(options);
   if (other !== undefined)
     throw new WrongUse(
       `${other}: not possible with --verified, which applies the stack's own file as a whole.`,

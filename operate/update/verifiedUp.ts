@@ -11,16 +11,15 @@ import type { UnderWay } from "../../machines/update/record";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { settleEngine } from "../engine/brokenOff";
 import { policyLevels, SAYS_YES } from "../engine/drive";
-import { fetchMissing } from "../fetch/fetchMissing";
-import { missingOf, needsOf, needsText, whyNotFetched } from "../fetch/needs";
+import { missingOf, needsText } from "../fetch/needs";
 import { compare } from "../plan/against";
 import { sectionText } from "../plan/changeReport";
 import { policiesOn } from "../plan/judgedPlan";
-import { expectConnection } from "../sees/tunnel";
 import type { PlannedStack } from "../stack/readStack";
 import { projectFolder, projectOrProgram } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
 import { probe } from "./ask";
+import { bring, lackingOn } from "./bring";
 import { forward } from "./forward";
 import { finishBack } from "./goBack";
 import { keepRecord } from "./keepRecord";
@@ -30,7 +29,8 @@ import { type Begun, type Task, tell, writeDown } from "./task";
 import { type Applied, readVerified, type WayBack, wayBack } from "./wayBack";
 import { INTERRUPTED, nothingToPutBackText } from "./words";
 
-async function readApplied({ plan }: PlannedStack): Promise<Applied> {
+/** What was applied before, as far as each machine has it. What can't be read is said. */
+export async function readApplied({ plan }: PlannedStack): Promise<Applied> {
   const read = await readAppliedPlans(plan.machines);
   for (const each of read) if ("missing" in each && each.isThere) say(each.missing);
   return {
@@ -64,7 +64,7 @@ export async function verifiedUp(task: Task, earlier?: UnderWay): Promise<number
   const begun: Begun = { startedAt, passed: earlier?.passed ?? [], parts, resumed: !!earlier };
   if (earlier !== undefined) return forward(task, back, begun);
   await writeDown(task, "before", begun);
-  const before = await probe(applied.machines, parts, now.file);
+  const before = await probe(applied.machines, parts, { stackFile: now.file });
   if (signal.aborted) {
     tell(task, INTERRUPTED);
     return 1;
@@ -79,19 +79,10 @@ export async function verifiedUp(task: Task, earlier?: UnderWay): Promise<number
 
 /** Loads what is missing while everything runs; `false` where something doesn't come. */
 async function everythingIsHere({ now, signal }: Task): Promise<boolean> {
-  for (const machine of now.plan.machines) {
-    const settings = now.settings.machines[machine.name];
-    if (settings === undefined) continue;
-    await expectConnection(machine);
-    const needs = await needsOf(machine, settings);
-    if (missingOf(needs).length === 0) continue;
-    say(needsText(needs).join("\n"));
-    const [refusal] = whyNotFetched(needs);
-    const problem = refusal ?? (await fetchMissing(needs, machine, signal));
-    if (problem !== undefined) say(`${problem}\nNothing was changed.`);
-    if (problem !== undefined || signal.aborted) return false;
-  }
-  return true;
+  const lacking = await lackingOn(now);
+  for (const { needs } of lacking)
+    if (missingOf(needs).length > 0) say(needsText(needs).join("\n"));
+  return bring(lacking, signal);
 }
 
 /** Says what changes, and what is gone for how long. Throws `Failed` where a policy refuses it. */

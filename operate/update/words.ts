@@ -1,7 +1,10 @@
+import { basename } from "node:path";
 import type { Decided, UnderWay } from "../../machines/update/record";
 import { failedText } from "../../machines/update/sentences";
 import { dateText } from "../../units/dateText";
+import type { ImageEntry } from "../pin/writePin";
 import type { NamedResult } from "./parts";
+import type { PartOptions } from "./way";
 
 /** Said as soon as it is decided that an update goes back. */
 export const goingBackText = (why: Pick<Decided, "probe" | "detail">, file: string): string =>
@@ -77,3 +80,47 @@ export const changedText = (file: string): string =>
 /** Said where what was to be put back can't be any more. */
 export const nothingToPutBackText = ({ startedAt }: UnderWay, why: string): string =>
   `The update of ${dateText(startedAt)} can't be put back: ${why} Nothing is under way any more; \`serving up\` applies the stack file as it is.`;
+
+/** What follows a yes to the whole way of an update, in its order. */
+export function stepsText(way: Required<PartOptions>, unread: readonly ImageEntry[], file: string) {
+  const images = [...new Set(unread.map(({ image }) => image))].join(" and ");
+  const steps = [
+    ...(way.fetch ? ["download"] : []),
+    ...(unread.length === 0 ? [] : [`read ${images} (its versions go into ${basename(file)})`]),
+    "apply",
+    ...(way.wait ? ["wait"] : []),
+    ...(way.verify ? ["verify"] : []),
+  ];
+  return `Then: ${steps.join(", ")}.`;
+}
+
+/** Said where the stack file was edited while images and models were loaded. */
+export const editedText = (file: string): string =>
+  `${file} was edited meanwhile, so nothing was changed: \`serving up\` plans what it has now.`;
+
+/** Said where an image is refused that was looked into. */
+export const NOTHING_BUT_RECORD =
+  "Nothing was changed but the record of the images in the stack file.";
+
+/** Said after Ctrl-C in the wait or the probes. */
+export const LEFT_RUNNING =
+  "Interrupted. What was started goes on: `serving status --wait` follows it, then `serving verify`.";
+
+/** Said where all is as the stack file has it. */
+export const NOTHING_TO_CHANGE = "Nothing has to be changed.";
+
+/** How the probes ended. */
+export function probedText(results: readonly NamedResult[]): string {
+  const failed = results.filter(({ status }) => status === "fail");
+  const passed = results.filter(({ status }) => status === "pass").length;
+  if (failed.length === 0)
+    return passed === 0 ? "Nothing had to be probed." : `Every probe passed (${passed}).`;
+  return [
+    `${failed.length} of ${failed.length + passed} probes failed:`,
+    ...failed.map(({ id, detail, fix }) => `  ${id}: ${detail}${fix === "" ? "" : `\n    ${fix}`}`),
+    "What was applied stays. Next: serving doctor",
+  ].join("\n");
+}
+
+/** Stands where an update's changes would, if what was applied can't be read. */
+export const UNREAD = "what it changes is not known, as said above";

@@ -1,0 +1,126 @@
+import { terminalWidth } from "../../commandLine/layout";
+import { printResult, say } from "../../commandLine/output";
+import { saysYes } from "../../commandLine/saysYes";
+import { changesOf } from "../../components/change";
+import { fingerprintOfText } from "../../machines/update/fingerprint";
+import { engineFor } from "../engine/drive";
+import { serverEngineChanges } from "../plan/engineChanges";
+import { planScreen } from "../plan/screen/planScreen";
+import type { Applied as AppliedBefore } from "../plan/screen/update";
+import { type PlannedStack, readStack } from "../stack/readStack";
+import { forStack, runsHere } from "../stack/typed";
+import { afterwards } from "./afterwards";
+import { bring, lackingOnThoseThere } from "./bring";
+import { isMore } from "./isMore";
+import { judgedOf, type Looked, lookFirst, PREFLIGHT, refuses } from "./lookFirst";
+import { readInside } from "./readInside";
+import { previewEngine, runEngine } from "./runEngine";
+import { isAsPlanned, type Task, tell } from "./task";
+import type { WholeWay } from "./way";
+import { editedText, NOTHING_BUT_RECORD, NOTHING_TO_CHANGE, stepsText, UNREAD } from "./words";
+
+/**
+ * The whole way of an update: what would be done on one screen, a yes, images and models, the
+ * engine, the start, the probes. Returns the exit code.
+ */
+export async function wholeUp(task: Task, way: WholeWay): Promise<number> {
+  const looked = await lookFirst(task, way.fetch);
+  const isRefused = looked.judged.some(refuses);
+  const hasWork = !looked.isApplied || looked.unread.length > 0;
+  if (hasWork || isRefused) show(task, task.now, { looked, way });
+  if (isRefused) return 1;
+  if (!hasWork) return asApplied(task, way, looked);
+  if (way.asks && !(await agreed(task.signal))) return 1;
+  // The engine may have to be installed: better now than after an hour of downloads.
+  await engineFor(task.stack);
+  const now = way.fetch ? await brought(task, looked, way) : task.now;
+  if (now === undefined || task.signal.aborted) return 1;
+  const then = { ...task, now, settings: fingerprintOfText(now.text) ?? "" };
+  if (isAsPlanned(then)) return applied(then, way, looked);
+  tell(task, editedText(now.file));
+  return 1;
+}
+
+/** Applies a stack file that says nothing new. Only the engine's preview shows what is to be done. */
+async function asApplied(task: Task, way: WholeWay, looked: Looked): Promise<number> {
+  const { code, changes } = await previewEngine(task);
+  if (code !== 0 || task.signal.aborted) return code;
+  if (!changes) {
+    say(NOTHING_TO_CHANGE);
+    return 0;
+  }
+  if (way.asks && !(await agreed(task.signal))) return 1;
+  return applied(task, way, looked);
+}
+
+async function applied(task: Task, way: WholeWay, looked: Looked): Promise<number> {
+  const { code, made } = await runEngine(task);
+  if (code !== 0 || task.signal.aborted) return code;
+  return afterwards(task, way, { made, looked });
+}
+
+interface Showing {
+  readonly looked: Looked;
+  readonly way: WholeWay;
+}
+
+/** Prints the plan on one screen, with what the yes is about. */
+function show({ stack }: Task, now: PlannedStack, { looked, way }: Showing): void {
+  const { lacking, unread, judged } = looked;
+  const screen = planScreen(now.plan, judged, {
+    width: terminalWidth(process.stdout),
+    typed: (text) => runsHere(forStack(text, { stack })),
+    applied: appliedBefore(now, looked),
+    downloads: Object.fromEntries(lacking.map(({ machine, needs }) => [machine.name, needs])),
+    ...(judged.some(refuses) ? {} : { next: stepsText(way, unread, now.file) }),
+  });
+  printResult("text", undefined, screen);
+}
+
+function appliedBefore({ plan }: PlannedStack, { applied, changes }: Looked): AppliedBefore {
+  if (!applied.isThere) return { is: "nothing" };
+  return applied.machines.length === 0
+    ? { is: "unread", why: [UNREAD] }
+    : { is: "plans", changes, engine: serverEngineChanges(applied.machines, plan.machines) };
+}
+
+async function agreed(signal: AbortSignal): Promise<boolean> {
+  const yes = await saysYes("Go on?", signal);
+  if (!yes) say("Nothing was changed.");
+  return yes;
+}
+
+/**
+ * Loads images, looks into those that nobody looked into, then loads the models. Returns the stack
+ * as its file has it then; `undefined` where something doesn't come, or is refused now.
+ */
+async function brought(
+  task: Task,
+  looked: Looked,
+  way: WholeWay,
+): Promise<PlannedStack | undefined> {
+  const { signal } = task;
+  const { lacking, unread } = looked;
+  if (unread.length === 0) return (await bring(lacking, signal)) ? task.now : undefined;
+  const images = lacking.map(({ machine, needs: { program: _, ...needs } }) => ({
+    machine,
+    needs: { ...needs, models: [] },
+  }));
+  if (!(await bring(images, signal))) return undefined;
+  if (!(await readInside(task.now, unread, signal))) return undefined;
+  const now = readStack(task.now.file);
+  if (!(await staysAgreed(task, now, { looked, way }))) return undefined;
+  return (await bring(await lackingOnThoseThere(now), signal)) ? now : undefined;
+}
+
+/** Whether what was agreed to still holds, now that images were looked into. */
+async function staysAgreed(task: Task, now: PlannedStack, { looked, way }: Showing) {
+  const onMachines = looked.judged.filter(({ name }) => name.startsWith(PREFLIGHT));
+  const judged = [...judgedOf(task, now), ...onMachines];
+  const isRefused = judged.some(refuses);
+  if (!isRefused && !isMore({ before: task.now, now, was: looked.judged, is: judged })) return true;
+  const changes = changesOf(looked.applied.machines, now.plan.machines);
+  show(task, now, { looked: { ...looked, changes, judged, unread: [], lacking: [] }, way });
+  if (isRefused) say(NOTHING_BUT_RECORD);
+  return !isRefused && (!way.asks || (await agreed(task.signal)));
+}
