@@ -124,13 +124,13 @@ function use(): Command {
       "Show how the stack file changes so that a server serves this model; --write changes it.",
     arguments: [model()],
     options: [
-      ...seatOptions(),
+      new Option("--write", "write the change; the old file is kept beside it as FILE.bak"),
       new Option("--drafts", "also set speculative decoding, if the recipe has it"),
       new Option(
         "--image <image:tag>",
         "image for the server with this model (default: its own, or the one that the model needs)",
       ),
-      new Option("--write", "write the change; the old file is kept beside it as FILE.bak"),
+      ...seatOptions(),
     ],
     notes: `A hub id that the catalogue lacks is read from the machine's model cache, else from the hub: share and window are
 then computed from its own files, not proven by a start. --write keeps its config.json in models/.
