@@ -3,11 +3,9 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { headed } from "../../commandLine/layout";
-import { programOnPath } from "../../commandLine/run";
 import { operatorHome } from "../../components/evidence";
 import { newKey } from "../../components/planned";
 import { declaresNothing, machine } from "../../components/settings";
-import { judgeServerImage, pinnedServer } from "../../components/supply";
 import { defined } from "../../faults/defined";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { plainJson } from "../../faults/plainText";
@@ -23,13 +21,13 @@ import { found } from "../init/found";
 import { calledBy, type Given, givenText } from "../init/from/given";
 import { isKnownFile } from "../init/from/published";
 import type { Published } from "../init/from/source";
+import { digestsOf } from "../init/pinnedImages";
 import { makeProject, type Project, pinOf, projectHere, WORKFLOW } from "../init/project";
 import { atTerminal } from "../init/questions";
-import { isInRegistry, pinOfImage } from "../init/serverImage";
 import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
 import { keptIn, writeNew } from "../init/writeNew";
 import { type Installed, installIn } from "../packages/install";
-import { NPX, ONTO_PATH } from "../packages/pin";
+import { ONTO_PATH } from "../packages/pin";
 import { readHost } from "../sees/computer/computer";
 import { type HostFacts, hostFacts } from "../sees/computer/facts";
 import { sourcesAt, thisComputer } from "../sees/computer/sources";
@@ -40,6 +38,7 @@ import {
   stackNames,
   stackPath,
 } from "../stack/stackFile";
+import { runsHere } from "../stack/typed";
 import { takeRecords, verifiedStackFiles } from "../verify/lastVerify";
 
 type InitOptions = Readonly<
@@ -241,7 +240,7 @@ function chosen({ from, on, yes, all }: InitOptions, facts: HostFacts, { name, c
   const home = from === undefined && on === undefined ? operatorHome() : undefined;
   const place = { name, project: projectOrProgram(), ...defined({ home }) };
   const asks = yes !== true && process.stdin.isTTY === true;
-  const given = defined({ command, all });
+  const given = { askRegistry: digestsOf, ...defined({ command, all }) };
   return asks
     ? atTerminal((ask) => choose(facts, place, { ask, ...given }))
     : choose(facts, place, given);
@@ -264,27 +263,13 @@ function machineOverSsh(dockerHost: string): string {
   throw new InvalidArgumentError("Expected ssh://user@host, or ssh://user@host:port.");
 }
 
-/** What to run next, in order, from the project's folder. */
-function nextCommands(wanted: Wanted): string[] {
-  const { name, server, network, key, image = pinnedServer(), beside = [] } = wanted;
-  // An image that can't be used is pulled by nobody.
-  const isBad = judgeServerImage({ image: image.image }).lasting.length > 0;
-  const images = [{ image, key }, ...beside].filter(
-    (each) =>
-      isInRegistry(each.image.image) &&
-      judgeServerImage({ image: each.image.image }).lasting.length === 0,
-  );
-  return [
-    ...(impliedStack() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
-    "serving plan",
-    ...(server === undefined ? [] : images.map((each) => pinOfImage(each.image, each.key))),
-    ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),
-    ...(server === undefined || isBad ? [] : ["serving fetch"]),
-    "serving up",
-    ...(server === undefined ? [] : ["serving status --wait"]),
-    "serving verify",
-  ];
-}
+/** What to run next, in order, from the project's folder: at a terminal `up` is the whole way. */
+const nextCommands = ({ name, network }: Wanted): string[] => [
+  ...(impliedStack() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
+  "serving plan",
+  ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),
+  "serving up",
+];
 
 interface Report {
   readonly file: string;
@@ -295,8 +280,8 @@ interface Report {
   readonly next: readonly string[];
 }
 
-const report = ({ file, made, facts, command, mend, next }: Report): string =>
-  [
+function report({ file, made, facts, command, mend, next }: Report): string {
+  const text = [
     headed(
       `Found on ${facts.host}:`,
       found(facts).map((each) => `- ${each}`),
@@ -308,20 +293,10 @@ const report = ({ file, made, facts, command, mend, next }: Report): string =>
     ...(mend.length === 0 ? [] : ["", "Fix first:", ...mend.map((each) => `  - ${each}`)]),
     "",
     headed("Next:", next),
-    ...(hasServing()
-      ? []
-      : [
-          "",
-          `\`serving\` is not on your PATH: write \`${NPX}\` in this folder, or put it there once:`,
-          `  ${ONTO_PATH}`,
-        ]),
   ].join("\n");
+  const typed = runsHere(text);
+  return typed === text ? text : `${typed}\n\nTo type \`serving\` alone, once:\n  ${ONTO_PATH}`;
+}
 
 const madeText = (made: readonly string[]): string[] =>
   made.length === 0 ? [] : [`Made in this folder: ${made.join(", ")}.`];
-
-/** `npx` puts it on the PATH of what it runs alone, and `npm run` has it by its own name. */
-function hasServing(): boolean {
-  const { npm_command: by, PATH: path } = process.env;
-  return by === "run-script" || (by !== "exec" && programOnPath(["serving"], path) !== undefined);
-}

@@ -1,7 +1,7 @@
 import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { Failed } from "../../commandLine/exit";
-import { terminalWidth } from "../../commandLine/layout";
+import { hanging, terminalWidth } from "../../commandLine/layout";
 import { say } from "../../commandLine/output";
 import type { Recipe } from "../../components/catalogue";
 import { modelNamed, readCatalogue } from "../../components/catalogue";
@@ -21,7 +21,8 @@ import {
 import { bareSeat } from "../fit/bareSeat";
 import { addModel } from "../models/addModel";
 import { type Fit, fitModel } from "../models/fit";
-import { type ModelRow, modelTable, recipeText } from "../models/modelText";
+import { type ModelRow, modelTable, recipeText, unfitText } from "../models/modelText";
+import { callsTools, mostWanted } from "../models/mostWanted";
 import { chooseModel, keepConfig } from "../models/ownModel";
 import { aloneIn, declaredServer, type Seat, seatFor } from "../models/seat";
 import { changeWithImage, imageLines, writeLine } from "../models/useImage";
@@ -60,7 +61,7 @@ export function modelsCommand(): Command {
     name: "models",
     options: [
       ...seatOptions(),
-      new Option("--all", "also list models that need more machines than are linked"),
+      new Option("--all", "also list models that don't fit, and those that need more machines"),
     ],
     notes: `fits: "yes" and how that is known: "started here" (measured), "started by SOURCE" (published, at that share or lower),
 "computed" (with the most that any start took). "maybe": how much the model takes beside its weights is not known.
@@ -71,14 +72,15 @@ that of --machine, as for \`serving fit\`. Exit code: 0, or 2 for wrong use.`,
       const seat = seatShown(options);
       const known = readCatalogue(seat.project).map((recipe) => rowOf(recipe, seat));
       const shown = known.filter(({ fit }) => options.all === true || !fit.lacksMachines);
-      const rows = shown.sort((a, b) => rank(a.fit) - rank(b.fit));
+      const rows = sortedRows(shown);
+      const listed = rows.filter(({ fit }) => options.all === true || fit.verdict !== "no");
       const where = rows.some((row) => row.fit.beside) ? "beside its other engines" : "alone";
       const never = whyNoServer(seat.settings.machines[seat.machine]?.device);
       const given = seatGiven(options);
       const text = [
         `Machine ${seat.machine}, server ${seat.server}, ${where}:`,
         "",
-        ...(never === undefined ? [...modelTable(rows, terminalWidth(process.stdout)), ""] : []),
+        ...(never === undefined ? [...tableText(rows, listed), ""] : []),
         ...(never === undefined ? [`${servedText(rows, seat)}${ORDER}`, ""] : []),
         never ?? `Next: serving models show MODEL${given}, then ${nextOf(options)}`,
       ];
@@ -89,7 +91,15 @@ that of --machine, as for \`serving fit\`. Exit code: 0, or 2 for wrong use.`,
   return list.addCommand(show()).addCommand(use()).addCommand(add()).addCommand(kvCommand());
 }
 
-const ORDER = `Models that fit come first, then those that fit at best, each sorted by hub id.
+/** The models that fit, and below them those that don't. */
+function tableText(rows: readonly ModelRow[], listed: readonly ModelRow[]): string[] {
+  const width = terminalWidth(process.stdout);
+  const folded = rows.filter((row) => !listed.includes(row));
+  const table = listed.length === 0 ? ["No model fits here."] : modelTable(listed, width);
+  return folded.length === 0 ? table : [...table, "", hanging(unfitText(folded), 2, width)];
+}
+
+const ORDER = `What surely starts comes first; each part is sorted by tool calls, speed, room.
 \`up to\`: at worst there is no room at all.
 \`tokens/s\`: one answer alone with what \`use\` writes, and with \`use --drafts\`;
 measured here, or published of a DGX Spark.`;
@@ -330,5 +340,14 @@ function rowResult({ fit: { recipe, speed, ...found }, alone }: ModelRow) {
   };
 }
 
-/** Those that fit come first. */
+/** Those that fit come first, and of them what people ask for. */
+function sortedRows(rows: readonly ModelRow[]): ModelRow[] {
+  const wishOf = ({ fit: { recipe, speed, kv } }: ModelRow) => ({
+    toolCalls: callsTools(recipe),
+    speed,
+    agents: kv?.fits === true ? kv.agents[0]?.atOnce : undefined,
+  });
+  return [...rows].sort((a, b) => rank(a.fit) - rank(b.fit) || mostWanted(wishOf(a), wishOf(b)));
+}
+
 const rank = ({ verdict }: Fit): number => ["yes", "perhaps", "no"].indexOf(verdict);

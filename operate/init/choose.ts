@@ -4,6 +4,7 @@ import { defined } from "../../faults/defined";
 import { whyNoServer } from "../../machines/devices/devices";
 import { recognise } from "../../machines/devices/recognise";
 import { AGGREGATE_LIMIT } from "../../vllm/utilization";
+import { mostWanted } from "../models/mostWanted";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
 import type { CommandServer } from "./command/fromCommand";
 import { refuseCommand } from "./command/words";
@@ -14,6 +15,7 @@ import { readServers } from "./from/published";
 import { commandServers } from "./from/severalServers";
 import type { Published } from "./from/source";
 import { type Offer, offerBesideLowered, offers, type Place } from "./offers";
+import type { Digests } from "./pinnedImages";
 import {
   type Ask,
   askAdministrator,
@@ -34,6 +36,8 @@ export interface Answers {
   readonly ask?: Ask;
   /** A published command that server B is to run. */
   readonly command?: Published;
+  /** Asks registries for the digests of images that name none. */
+  readonly askRegistry?: (images: readonly string[]) => Promise<Digests>;
   /** Whether each server is wanted of a text that starts one or another. */
   readonly all?: boolean;
 }
@@ -58,7 +62,12 @@ export async function choose(given: HostFacts, place: Place, answers: Answers = 
   const chosen =
     command === undefined
       ? await chooseServer(facts, base, place, ask)
-      : commanded({ command, all: answers.all }, facts, base, place);
+      : await commanded(
+          { command, all: answers.all, ask: answers.askRegistry },
+          facts,
+          base,
+          place,
+        );
   const { offer, lowerA, none = [], byCommand } = chosen;
   const known: Wanted = {
     ...base,
@@ -108,14 +117,28 @@ function refuseWithoutServer(facts: HostFacts): void {
 const OF_ANOTHER =
   "If another machine is to serve it, add `--on ssh://USER@HOST`, or `--from FILE` with what `serving init --facts` printed there.";
 
-/** Server B by a command, on a machine that can have one. */
-function commanded(
-  { command, all }: { readonly command: Published; readonly all: boolean | undefined },
+interface Commanded {
+  readonly command: Published;
+  readonly all: boolean | undefined;
+  readonly ask: Answers["askRegistry"] | undefined;
+}
+
+/** Server B by a command, on a machine that can have one, with digests that registries know. */
+async function commanded(
+  { command, all, ask }: Commanded,
   facts: HostFacts,
   base: Wanted,
   place: Place,
-): Chosen {
-  const byCommand = commandServers(readServers(command, all), { facts, base, place });
+): Promise<Chosen> {
+  const read = readServers(command, all);
+  const asWritten = commandServers(read, { facts, base, place });
+  const { server: first, refused } = asWritten;
+  const images = [first, ...(first.beside ?? [])].map(({ image }) => image.image);
+  const digests = refused.length > 0 ? undefined : await ask?.(images);
+  const byCommand =
+    digests === undefined || digests.size === 0
+      ? asWritten
+      : commandServers(read, { facts, base: { ...base, digests }, place });
   const { model: id, recipe } = byCommand;
   const cached = facts.modelCache.models.some((each) => each.id === id && each.whole);
   return { byCommand, offer: { id, cached, weightsGB: recipe?.weights.diskGB } };
@@ -197,8 +220,8 @@ async function chooseServer(
     return { none: [[none.why, ...(none.remedy === undefined ? [] : [none.remedy])].join(" ")] };
   const recipes = readCatalogue(place.project);
   const [best] = offers(facts, base, recipes, place);
-  const all = () => [...offers(facts, base, recipes, { ...place, atBest: true })].sort(bestFirst);
-  if (best !== undefined) return { offer: ask ? await askModel(ask, all()) : best };
+  const all = () => sorted([...offers(facts, base, recipes, { ...place, atBest: true })]);
+  if (best !== undefined) return ask ? doubtful(await askModel(ask, all())) : { offer: best };
   const [a] = facts.servers;
   const { totalGiB, availableGiB } = facts.memory;
   const runs = a === undefined ? 0 : shareOfA(a, facts.memory);
@@ -220,15 +243,29 @@ async function chooseServer(
   return { none: [[why, ...remedy].join(" ")] };
 }
 
+/** A model that somebody chose, with what is doubtful about it. */
+const doubtful = (offer: Offer | undefined): Chosen => ({
+  offer,
+  ...defined({
+    none: offer?.why === undefined ? undefined : [`${offer.id} MAY NOT START. ${offer.why}`],
+  }),
+});
+
 /**
- * What starts for sure stays in the order of the offers; then comes what is in the cache, and what has the most
- * room at best.
+ * The first offer stays first, as it is taken where nobody is asked. Then comes what starts for
+ * sure, sorted by what people look for; what may not start stands last, that with the most room
+ * first.
  */
-function bestFirst(one: Offer, other: Offer): number {
-  const { mayNotStart, cached, requests = 0 } = one;
-  if (mayNotStart !== other.mayNotStart) return Number(mayNotStart) - Number(other.mayNotStart);
-  if (!mayNotStart) return 0;
-  return Number(other.cached) - Number(cached) || (other.requests ?? 0) - requests;
+function sorted([first, ...others]: readonly Offer[]): Offer[] {
+  if (first === undefined) return [];
+  const isKept = !first.mayNotStart;
+  const rest = (isKept ? others : [first, ...others]).sort((one, other) =>
+    one.mayNotStart === other.mayNotStart
+      ? Number(other.cached) - Number(one.cached) ||
+        (one.mayNotStart ? (other.requests ?? 0) - (one.requests ?? 0) : mostWanted(one, other))
+      : Number(one.mayNotStart) - Number(other.mayNotStart),
+  );
+  return isKept ? [first, ...rest] : rest;
 }
 
 /** What to lower so that a model fits for sure. */

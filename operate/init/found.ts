@@ -1,3 +1,4 @@
+import { CLIENTS } from "../../components/clients";
 import { roomDoubt, SERVER_IMAGE_BYTES } from "../../components/fetch";
 import { defined } from "../../faults/defined";
 import { deviceOf, deviceText, OTHER_DEVICE, totalOfAnother } from "../../machines/devices/devices";
@@ -21,8 +22,17 @@ export function found(facts: HostFacts): string[] {
     ollama === undefined ? "No Ollama." : ollamaText(ollama),
     dockerLine(docker),
     cacheLine(modelCache),
-    `Coding clients on PATH: ${clients.join(", ") || "none"}.`,
+    clientsLine(clients),
   ];
+}
+
+/** The coding clients there, or how the usual one is installed. */
+function clientsLine(clients: readonly string[]): string {
+  if (clients.length > 0) return `Coding clients on PATH: ${clients.join(", ")}.`;
+  const [usual = ""] = CLIENTS.flatMap(({ title, program }) =>
+    program === undefined ? [] : [` \`npm install -g ${program.npm}\` installs ${title}.`],
+  );
+  return `Coding clients on PATH: none.${usual}`;
 }
 
 function deviceLines({ device, product, memory: { totalGiB } }: HostFacts): string[] {

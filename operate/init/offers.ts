@@ -5,6 +5,7 @@ import { defined } from "../../faults/defined";
 import { suggestedModel } from "../../machines/devices/devices";
 import { AGGREGATE_LIMIT, downToHundredth } from "../../vllm/utilization";
 import { fitModel } from "../models/fit";
+import { callsTools } from "../models/mostWanted";
 import { leavesOf } from "../models/seat";
 import { type ServerValue, serverValues, shareFor } from "../models/serverValues";
 import type { ServedSpeed } from "../models/speeds";
@@ -25,6 +26,9 @@ export interface Place {
 /** A model that fits on the machine as server B, with its values. */
 export interface Offer {
   readonly id: string;
+  /** Name that clients ask for. */
+  readonly servedModelName: string;
+  readonly toolCalls: boolean;
   readonly cached: boolean;
   readonly share: number;
   readonly weightsGB: number | undefined;
@@ -89,6 +93,8 @@ export function* offers(
     if (isSure || (atBest && verdict === "perhaps" && kv !== null))
       yield {
         id: recipe.id,
+        servedModelName: recipe.servedModelName,
+        toolCalls: callsTools(recipe),
         mayNotStart: verdict === "perhaps",
         ...defined({
           why: doubt,

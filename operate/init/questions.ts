@@ -1,9 +1,10 @@
 import { createInterface } from "node:readline/promises";
 import { WrongUse } from "../../commandLine/exit";
+import { columns } from "../../commandLine/output";
 import { modelNamed } from "../../components/catalogue";
 import { CLIENTS, type ClientKey } from "../../components/clients";
-import { speedTexts } from "../../components/memory";
 import { thousands } from "../../units/thousands";
+import { speedCells, UNKNOWN } from "../models/speeds";
 import type { GpuTaker } from "./counted";
 import type { Offer } from "./offers";
 
@@ -35,36 +36,58 @@ export async function atTerminal<Result>(work: (ask: Ask) => Promise<Result>): P
 
 /** The model to serve, of those that fit; `undefined` for none. */
 export async function askModel(ask: Ask, offered: readonly Offer[]): Promise<Offer | undefined> {
-  const rows = offered.flatMap((offer, index) => [
-    `  ${index + 1}  ${offer.id} (${offerText(offer)})`,
-    ...(offer.why === undefined ? [] : [`       ${offer.why}`]),
-  ]);
-  const question = `Models that fit beside what runs here:\n${rows.join("\n")}\n  0  none\nWhich one shall server B serve? [1]`;
+  const sure = offered.filter(({ mayNotStart }) => !mayNotStart);
+  const listed = sure.length > 0 ? sure : offered;
+  const all = [...listed, ...offered.filter((offer) => !listed.includes(offer))];
+  const numbered = (offer: Offer) =>
+    listed.includes(offer) ? `${listed.indexOf(offer) + 1}  ${offer.id}` : offer.id;
+  const question = [
+    sure.length > 0
+      ? "Models that fit beside what runs here:"
+      : "No model surely fits beside what runs here. These may start:",
+    ...offerTable(listed),
+    ...moreText(all.length - listed.length),
+    "  0  none",
+    "Which one shall server B serve? [1]",
+  ].join("\n");
   const number = await asked(ask, question, "1", (answer) => {
     if (/^\d{1,3}$/.test(answer))
-      return Number(answer) <= offered.length ? Number(answer) : undefined;
+      return Number(answer) <= listed.length ? Number(answer) : undefined;
     if (/^none$/i.test(answer)) return 0;
-    const meant = modelNamed(answer, offered);
-    if (meant.is === "one") return offered.indexOf(meant.model) + 1;
-    return meant.is === "none"
-      ? undefined
-      : new Unclear(meant.models.map((each) => `${offered.indexOf(each) + 1}  ${each.id}`));
+    const meant = modelNamed(answer, all);
+    if (meant.is === "one") return all.indexOf(meant.model) + 1;
+    return meant.is === "none" ? undefined : new Unclear(meant.models.map(numbered));
   });
-  return offered[number - 1];
+  return all[number - 1];
 }
 
-/** Share, what is to be loaded, window, agents, and how fast somebody saw it. */
-function offerText(offer: Offer): string {
-  const { share, cached, weightsGB, window, agents, speed, mayNotStart } = offer;
-  return [
-    ...(mayNotStart ? ["MAY NOT START"] : []),
-    `share ${share}`,
-    cached ? "in the cache" : `${weightsGB ?? "unknown"} GB to download`,
-    ...(window === undefined ? [] : [`window ${thousands(window)}`]),
-    ...(agents === undefined ? [] : [`${agents} agents at once`]),
-    ...(speed === undefined ? [] : [`decode ${speedTexts(speed).decode}`]),
-  ].join(", ");
+/** What may not start, and can be chosen by its name. */
+const moreText = (more: number): string[] =>
+  more === 0
+    ? []
+    : [`     ${more} more may not start: \`serving models\` (choose one by its name)`];
+
+function offerTable(offered: readonly Offer[]): string[] {
+  const rows = offered.map(
+    ({ id, servedModelName, share, window, agents, speed, ...offer }, index) => [
+      String(index + 1),
+      servedModelName,
+      ...speedCells(speed),
+      agents === undefined ? UNKNOWN : String(agents),
+      window === undefined ? UNKNOWN : thousands(window),
+      downloadText(offer),
+      String(share),
+      id,
+    ],
+  );
+  const heads = ["tokens/s", "with drafts", "agents", "window", "download", "share", "hub id"];
+  return columns([["", "model", ...heads], ...rows]).map((row) => `  ${row}`);
 }
+
+const downloadText = ({ cached, weightsGB }: Pick<Offer, "cached" | "weightsGB">): string => {
+  if (cached) return "none";
+  return weightsGB === undefined ? UNKNOWN : `${weightsGB} GB`;
+};
 
 const yesOrNo = (answer: string): boolean | undefined =>
   /^(y|yes|n|no)$/i.test(answer) ? /^y/i.test(answer) : undefined;

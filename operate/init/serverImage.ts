@@ -10,10 +10,9 @@ export const isOfPodman = (image: string): boolean => image.startsWith("localhos
 /** Whether a registry can be asked for an image. */
 export const isInRegistry = (image: string): boolean => image.includes("/") && !isOfPodman(image);
 
-/** The command that pins a server's image, or reads the versions inside; `key` where it is one of several. */
-export const pinsImage = (image: ServerImage, key?: string): string =>
-  `\`${pinOfImage(image, key)}\``;
-
-/** The same, as it is typed. A digest that nobody chose here is pinned itself, and no tag's newest. */
-export const pinOfImage = ({ image, versions }: ServerImage, key?: string): string =>
-  `serving pin ${versions === undefined ? image : image.split("@")[0]}${key === undefined ? "" : ` --entry inferenceServers.${key}`} --write`;
+/**
+ * The command that pins a server's image, or reads the versions inside; `key` where it is one of
+ * several. A digest that nobody chose here is pinned itself, and no tag's newest.
+ */
+export const pinsImage = ({ image, versions }: ServerImage, key?: string): string =>
+  `\`serving pin ${versions === undefined ? image : image.split("@")[0]}${key === undefined ? "" : ` --entry inferenceServers.${key}`} --write\``;

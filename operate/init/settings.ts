@@ -15,6 +15,7 @@ import type { HostFacts, HostServer } from "../sees/computer/facts";
 import { INSTANCE_A_KEY } from "../sees/instanceA";
 import { pageFromProject } from "../stack/stackFile";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
+import type { Digests } from "./pinnedImages";
 import { isInRegistry, pinsImage, type ServerImage } from "./serverImage";
 
 /** A server of ours in a new stack file. */
@@ -37,6 +38,8 @@ export interface Wanted {
   readonly beside?: readonly WantedServer[];
   /** Its image and what is known of it. Default: the pinned release. */
   readonly image?: ServerImage;
+  /** What registries said of images that a command names. */
+  readonly digests?: Digests;
   /** Its port. Default: the first free one from 8001 on. */
   readonly port?: number;
   /** Folder of the machine with the models, where a command says it. */

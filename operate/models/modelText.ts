@@ -4,10 +4,7 @@ import type { Recipe } from "../../components/catalogue";
 import { speedTexts } from "../../components/memory";
 import { isPooling } from "../../components/planned";
 import type { Fit } from "./fit";
-import { conditionsOf, type ServedSpeed } from "./speeds";
-
-/** What is said where nobody published a figure. */
-const UNKNOWN = "not known";
+import { conditionsOf, type ServedSpeed, speedCells, UNKNOWN } from "./speeds";
 
 /** One model of the table: whether it fits where it would run, and whether it would fit alone. */
 export interface ModelRow {
@@ -45,10 +42,22 @@ export function modelTable(rows: readonly ModelRow[], width: Width): string[] {
   return whole.every(({ length }) => length <= width) ? whole : narrowTable(cells, width);
 }
 
+const ALONE = { yes: "fits alone", perhaps: "may fit alone", no: "" } as const;
+
+/** The models that don't fit, in one sentence with what each lacks. */
+export function unfitText(rows: readonly ModelRow[]): string {
+  const each = rows.map(({ fit, alone }) => {
+    const single = fit.beside ? ALONE[alone] : "";
+    const why = [howText(fit), single].filter((text) => text !== "");
+    return fitText(fit.recipe.servedModelName, why.join("; "));
+  });
+  return `Don't fit here: ${each.join(", ")}. \`--all\` lists them too.`;
+}
+
 function cellsOf({ fit, alone }: ModelRow): Cells {
   const { recipe, verdict } = fit;
   const [share = "-", windows = "-", agents = "-"] = verdict === "no" ? [] : figures(fit);
-  const [speed, drafts] = fit.speed === undefined ? ["-", "-"] : speedCells(fit.speed);
+  const [speed, drafts] = speedCells(fit.speed);
   const rest = { speed, drafts, needs: needs(recipe, fit, alone) };
   const fits = WORDS[verdict];
   return {
@@ -61,12 +70,6 @@ function cellsOf({ fit, alone }: ModelRow): Cells {
     ...rest,
   };
 }
-
-/** Tokens in a second as it would be written, and with drafts. */
-const speedCells = ({ decode, withDrafts }: ServedSpeed): readonly [string, string] => [
-  decode === null ? UNKNOWN : String(decode.tokensPerSecond),
-  withDrafts === undefined ? "-" : String(withDrafts.tokensPerSecond),
-];
 
 function speedText(speed: ServedSpeed): string {
   const { decode, withDrafts } = speedTexts(speed);

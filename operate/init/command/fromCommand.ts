@@ -86,7 +86,7 @@ export function commandServer(
 }
 
 function serverOf(start: Launch, facts: HostFacts, base: Wanted, place: Place): CommandServer {
-  const parts = readParts(start, base.key);
+  const parts = readParts(start, base);
   const { launch, image, args, unknownFlags } = parts;
   const { own, ofVariables, recipe, values: said, leftOut } = readValues(parts, place);
   const { model } = own;
@@ -186,9 +186,9 @@ const refusedOf = ({ refused }: CommandImage, elsewhere: readonly string[]): Ref
 ];
 
 /** What a command says, before anything of a machine is known. */
-function readParts(start: Launch, key?: string) {
+function readParts(start: Launch, base: Partial<Pick<Wanted, "key" | "digests">> = {}) {
   const launch = filled(start);
-  const found = imageOf(launch.image, key);
+  const found = imageOf(launch.image, base);
   const isUnnamed = start.image !== undefined && launch.image === undefined;
   const image = isUnnamed ? { ...found, told: [] } : found;
   const version = image.image.versions?.vllm ?? taggedIn(image.image.image);

@@ -6,6 +6,7 @@ import {
 } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
 import { hubName, imageReference, referenceFault } from "../../../machines/docker/imageReference";
+import type { Digests } from "../pinnedImages";
 import { isInRegistry, isOfPodman, pinsImage, type ServerImage } from "../serverImage";
 import { refuseCommand } from "./words";
 
@@ -25,8 +26,15 @@ export interface RefusedImage {
   readonly isOther: boolean;
 }
 
+/** What is known of an image beside its name. */
+interface Known {
+  /** Key of its server, where it is one of several. */
+  readonly key?: string;
+  readonly digests?: Digests;
+}
+
 /** The image that a command names, pinned where its digest is known; the usual one where it names none. */
-export function imageOf(written: string | undefined, key?: string): CommandImage {
+export function imageOf(written: string | undefined, { key, digests }: Known = {}): CommandImage {
   if (written === undefined) {
     const image = pinnedServer();
     const [name = ""] = image.image.split("@");
@@ -44,14 +52,14 @@ export function imageOf(written: string | undefined, key?: string): CommandImage
   const refused = refusal({ image: written });
   if (refused !== undefined)
     return { image: { image: written }, told: [], mend: [refused.why], refused };
+  const given = digests?.get(written);
+  if (given !== undefined) return ofRegistry(written, given, key);
   const { repository, tag, digest } = reference;
   const release = knownRelease(digest ?? `${hubName(repository)}:${tag ?? ""}`);
-  const { vllm, transformers } = versionsOf(release);
+  const { vllm } = versionsOf(release);
   if (release === undefined || vllm === undefined)
     return unknown({ image: written }, digest === undefined ? UNPINNED : PINNED, key);
-  const { source } = release;
-  const evidence = "published" as const;
-  const versions = defined({ vllm, transformers, evidence, digest: release.digest, source });
+  const versions = recordOf(release);
   if (digest !== undefined) return { image: { image: written, versions }, told: [], mend: [] };
   const name = `${repository}:${tag}`;
   return {
@@ -61,6 +69,26 @@ export function imageOf(written: string | undefined, key?: string): CommandImage
     ],
     mend: [],
   };
+}
+
+/** The record of a release of the supply list. */
+function recordOf(release: NonNullable<ReturnType<typeof knownRelease>>) {
+  const { digest, source } = release;
+  const { vllm, transformers } = versionsOf(release);
+  return defined({ vllm, transformers, evidence: "published" as const, digest, source });
+}
+
+/** An image with the digest that its registry gave for its tag. */
+function ofRegistry(name: string, digest: string, key?: string): CommandImage {
+  const release = knownRelease(digest);
+  const image = { image: `${name}@${digest}` };
+  const { build } = judgeServerImage({ image: name });
+  if (build !== undefined)
+    return { image, told: [], mend: [buildText(name, build, pinsImage(image, key))] };
+  const told = `${name} is pinned by the digest that its registry gives for the tag today`;
+  return versionsOf(release).vllm === undefined || release === undefined
+    ? { image, told: [`${told}; \`serving up\` reads the versions inside.`], mend: [] }
+    : { image: { ...image, versions: recordOf(release) }, told: [`${told}.`], mend: [] };
 }
 
 const UNPINNED = "is kept as the command has it, and a tag can move";

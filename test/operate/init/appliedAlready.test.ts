@@ -9,13 +9,14 @@ import { inspected } from "../fakeDocker";
 import { runServing } from "../runServing";
 import { madeFacts } from "./madeFacts";
 import { madeMachine } from "./madeMachine";
+import { servingOnPath } from "./servingOnPath";
 
 let project = "";
 let env: Record<string, string> = {};
 beforeEach(() => {
   project = temporaryFolder("applied-already-");
   env = {
-    npm_command: "run-script",
+    ...servingOnPath(),
     XDG_STATE_HOME: join(project, "state"),
     PULUMI_HOME: join(project, ".pulumi"),
   };

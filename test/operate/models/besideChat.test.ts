@@ -195,7 +195,7 @@ describe("models that write no text, beside one that chats", () => {
 
   it("lists how much is missing, and nothing of agents", async () => {
     const at = async (text: string) => {
-      const { out } = await runServing(["models", "--file", stackFile(text)]);
+      const { out } = await runServing(["models", "--all", "--file", stackFile(text)]);
       return out
         .split("\n")
         .flatMap((line) => /^qwen3-(?:vl-)?(?:embedding|reranker) .*/.exec(line) ?? []);

@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parseDocument } from "yaml";
-import type { Offer } from "../../../operate/init/offers";
 import { askModel } from "../../../operate/init/questions";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
@@ -33,20 +32,29 @@ it("`models use` and the next plan say why a model may not start, by the same wo
   expect(planned.out).toContain(`  ! dgx: b: ${typed}\n`);
 });
 
-it("init's list says it below the model, and nothing below one that starts", async () => {
+it("init's list folds those that may not start into one line, and takes them by name", async () => {
   const asked: string[] = [];
+  const answers = ["2", "doubtful"];
   const ask = async (question: string) => {
     asked.push(question);
-    return "1";
+    return answers[asked.length - 1] ?? "1";
   };
-  const offer = { cached: true, weightsGB: 65, server: [], share: 0.7 };
-  const sure: Offer = { ...offer, id: "org/sure", mayNotStart: false };
-  const doubtful: Offer = { ...offer, id: "org/doubtful", mayNotStart: true, why: WHY };
-  expect(await askModel(ask, [sure, doubtful])).toBe(sure);
-  expect(asked.join("\n").split("\n").slice(1, 5)).toEqual([
-    "  1  org/sure (share 0.7, in the cache)",
-    "  2  org/doubtful (MAY NOT START, share 0.7, in the cache)",
-    `       ${WHY}`,
+  const offer = { cached: true, weightsGB: 65, server: [], share: 0.7, toolCalls: true };
+  const sure = { ...offer, id: "org/Sure", servedModelName: "sure", mayNotStart: false, agents: 1 };
+  const doubtful = { ...offer, id: "org/Doubtful", servedModelName: "doubtful", mayNotStart: true };
+  expect(await askModel(ask, [sure, doubtful])).toBe(doubtful);
+  expect(asked.join("\n").split("\n").slice(0, 6)).toEqual([
+    "Models that fit beside what runs here:",
+    "     model  tokens/s  with drafts  agents  window     download  share  hub id",
+    "  1  sure   -         -            1       not known  none      0.7    org/Sure",
+    "     1 more may not start: `serving models` (choose one by its name)",
     "  0  none",
+    "Which one shall server B serve? [1]",
   ]);
+  expect(asked[1]).toMatch(/^`2` is no answer to this\./);
+  // Where nothing surely starts, they are what there is.
+  asked.splice(0);
+  answers.splice(0);
+  expect(await askModel(ask, [doubtful])).toBe(doubtful);
+  expect(asked[0]).toMatch(/^No model surely fits .* These may start:\n.*\n {2}1 {2}doubtful /);
 });

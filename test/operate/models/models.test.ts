@@ -34,10 +34,18 @@ describe("serving models", () => {
     // Its speed with drafts is larger, but `use` writes none.
     expect(out).toMatch(/^gemma-4-26b-a4b +maybe .* 4 +52 +- +vLLM/m);
     expect(out).toMatch(
+      /^Don't fit here: .*\bgpt-oss-120b \(10\.9 GiB over; may fit alone\).*\. `--all` lists them too\.$/m,
+    );
+    const all = await runServing(["models", "--all", "--file", stackFile()]);
+    expect(all.out).toMatch(
       /^gpt-oss-120b +no \(10\.9 GiB over\) +- .* the machine to itself, vLLM 0\.24\.0, 61 GB of disk$/m,
     );
+    expect(all.out).not.toContain("Don't fit here");
     expect(out).toMatch(/^glm-4\.7-flash .* disk not known$/m);
-    expect(out.indexOf("qwen3.6-35b-a3b ")).toBeLessThan(out.indexOf("gpt-oss-120b"));
+    const order = ["qwen3.6-35b-a3b ", "nemotron-3.5", "gemma-4-26b", "qwen3.6-27b", "gpt-oss-20b"];
+    expect(order.map((name) => out.indexOf(`\n${name}`)).toSorted((a, b) => a - b)).toEqual(
+      order.map((name) => out.indexOf(`\n${name}`)),
+    );
     expect(out).not.toContain("minimax-m2.7");
   });
 
@@ -86,7 +94,7 @@ describe("serving models", () => {
     expect(lines).toContain("?: not known");
     const served = lines.indexOf("b serves qwen3.6-35b-a3b now.");
     expect(lines.slice(served + 1, served + 5)).toEqual([
-      "Models that fit come first, then those that fit at best, each sorted by hub id.",
+      "What surely starts comes first; each part is sorted by tool calls, speed, room.",
       "`up to`: at worst there is no room at all.",
       "`tokens/s`: one answer alone with what `use` writes, and with `use --drafts`;",
       "measured here, or published of a DGX Spark.",
@@ -432,7 +440,10 @@ describe("serving models use", () => {
       expect.stringContaining("openai/gpt-oss-20b conflicts with the rest of"),
     ]);
     const list = await runServing(["models", "--server", "b", "--file", file]);
-    expect([list.code, list.out]).toEqual([0, expect.stringMatching(/^gpt-oss-20b +no +- /m)]);
+    expect([list.code, list.out]).toEqual([
+      0,
+      expect.stringMatching(/^Don't fit here: .*\bgpt-oss-20b\b/m),
+    ]);
     expect(list.out).toMatch(/^gemma-4-26b-a4b +maybe/m);
   });
 
