@@ -27,8 +27,11 @@ const FEWEST_COLUMNS = 20;
 /** Commander's own text wrapping: by words, and aware of colours. */
 const writer = Object.assign(new Help(), {
   minWidthToWrap: FEWEST_COLUMNS,
-  displayWidth: (text: string) => stripVTControlCharacters(forTerminal(text)).length,
+  displayWidth: (text: string) => uncoloured(text).length,
 });
+
+/** The text without colours, as wide as it is shown. */
+export const uncoloured = (text: string): string => stripVTControlCharacters(forTerminal(text));
 
 /** A text that begins at this column; its further lines are indented to the same column. */
 export function hanging(text: string, indent: number, width: Width): string {

@@ -144,12 +144,12 @@ export function stepsText(steps: readonly Step[]): string {
   return `${spanText(all)}, ${shorter} if its kernels are already in the volume ${volume}`;
 }
 
-/** Says it in a few words: `14 to 24 min, later starts 4 to 9 min`. */
+/** Says it in a few words: `14 to 24 min, later in 4 to 9 min`. */
 export function shortStepsText(steps: readonly Step[]): string {
   const all = totalOf(steps);
   const kept = totalOf(steps, true);
   const isSame = all.least === kept.least && all.most === kept.most;
-  return `${spanText(all)}${isSame ? "" : `, later starts ${spanText(kept)}`}`;
+  return `${spanText(all)}${isSame ? "" : `, later in ${spanText(kept)}`}`;
 }
 
 /** Says how long all parts take, whatever was kept of an earlier start. */

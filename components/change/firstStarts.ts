@@ -33,15 +33,11 @@ export function firstStarts(
   };
 }
 
-/** The same in a few words for each machine: `b answers after 14 to 24 min`. */
-export function startsInShort(
-  machines: readonly MachinePlan[],
-): { readonly machine: string; readonly text: string }[] {
-  return startedFirst(machines, () => true).map(({ machine, key, steps, doubt }) => ({
-    machine,
-    text: `${key} ${doubt ?? `answers after ${shortStepsText(steps)}`}`,
-  }));
-}
+/** The same of one machine in a few words: `b answers in 14 to 24 min, later in 4 to 9 min`. */
+export const startsInShort = (machines: readonly MachinePlan[]): string[] =>
+  startedFirst(machines, () => true).map(
+    ({ key, steps, doubt }) => `${key} ${doubt ?? `answers in ${shortStepsText(steps)}`}`,
+  );
 
 /** What an update starts, the servers alone where there are any. */
 function startedFirst(machines: readonly MachinePlan[], isMade: (resource: string) => boolean) {
@@ -55,7 +51,6 @@ function startedFirst(machines: readonly MachinePlan[], isMade: (resource: strin
       )
       .map((each) => ({
         ...each,
-        machine,
         isServer: each.key in kv,
         doubt: doubtText(kv[each.key]?.after),
         name: machines.length > 1 ? `${machine}.${each.key}` : each.key,

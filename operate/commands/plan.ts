@@ -7,8 +7,7 @@ import { terminalWidth } from "../../commandLine/layout";
 import { type Format, say } from "../../commandLine/output";
 import { replaceFile } from "../../commandLine/replaceFile";
 import { closeIds } from "../../components/catalogue";
-import { changesOf } from "../../components/change";
-import { readAppliedPlans, readEvidence } from "../../components/evidence";
+import { readEvidence } from "../../components/evidence";
 import { startVerdictOf } from "../../components/memory";
 import type { MachinePlan, Plan } from "../../components/plan";
 import type { Evidence } from "../../components/planned";
@@ -16,7 +15,6 @@ import { PLAN_VERSION } from "../../components/planned";
 import { SERVICES } from "../../components/services";
 import type { StackSettings } from "../../components/settings";
 import { parseStackFile } from "../../components/settings";
-import { defined } from "../../faults/defined";
 import { readTextFile } from "../../faults/textFile";
 import { isHere } from "../../machines/address";
 import { fingerprintOfText } from "../../machines/update/fingerprint";
@@ -26,15 +24,14 @@ import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { compare } from "../plan/against";
 import { sectionMarkdown, sectionText } from "../plan/changeReport";
 import { dockerRun } from "../plan/dockerRun";
-import { serverEngineChanges } from "../plan/engineChanges";
 import { judgedPlan } from "../plan/judgedPlan";
 import { meminfoIn } from "../plan/meminfoFile";
 import { otherStacks } from "../plan/otherStacks";
 import { notesText, partText, planText } from "../plan/planText";
 import { findingsOf } from "../plan/screen/findings";
 import { planScreen } from "../plan/screen/planScreen";
-import type { Applied } from "../plan/screen/update";
-import { named, namedOn } from "../stack/named";
+import { viewsOf } from "../plan/screenViews";
+import { named } from "../stack/named";
 import {
   projectOrProgram,
   type StackFileOptions,
@@ -42,7 +39,7 @@ import {
   stackFile,
   stackFileOptions,
 } from "../stack/stackFile";
-import { typedFor } from "../stack/typed";
+import { forStack, runsHere, typedFor } from "../stack/typed";
 import { keptStarts } from "../verify/keptStarts";
 
 interface PlanOptions extends StackFileOptions {
@@ -149,19 +146,20 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
     const text = planText(planned, policies, width, { typed, ...startsOn(planned, file) });
     return { result, text, failed };
   }
-  const applied = await appliedHere(planned);
-  const view = { width, typed, ...defined({ applied }), next: nextText(planned, refused) };
-  const screen = planScreen(planned, policies, view);
+  const machines = await viewsOf(planned, settings);
+  const next = nextText(refused, options);
+  const screen = planScreen(planned, policies, { width, typed, machines, next });
   const said = notes ? notesText(findingsOf(planned, policies, typed).notes, width) : "";
   return { result, text: [screen, said].filter(Boolean).join("\n\n"), failed };
 }
 
-/** What to run next, and where the rest of the plan is. */
-function nextText({ machines }: Plan, refused: boolean): string {
-  const [first] = machines.flatMap(namedOn);
-  const one = first === undefined ? "" : `, \`serving plan ${first.key}\``;
-  const more = `More: \`serving plan --full\`${one}.`;
-  return refused ? more : `Next: \`serving up\`. ${more}`;
+/** What to run next, and what shows the rest of the plan. */
+function nextText(isRefused: boolean, options: PlanOptions): string {
+  const typed = (command: string) => runsHere(forStack(command, options));
+  const more = `More: ${typed("serving plan --full")}`;
+  // A file by itself may be of another computer, or of no stack that could be applied.
+  if (isRefused || options.file !== undefined) return more;
+  return `Next: ${typed("serving up")}  ${more}`;
 }
 
 /** Whether a server of a machine may not start, as far as its plan judges that. */
@@ -181,22 +179,6 @@ async function sayTried({ machines: [first] }: Plan, text: string): Promise<void
 function startsOn({ machines }: Plan, file: string) {
   if (machines.every(({ together }) => together === undefined)) return {};
   return { startsOn: (machine: string) => keptStarts(file, machine) };
-}
-
-/** What an update changes, as far as that is known without asking another computer. */
-async function appliedHere({ machines }: Plan): Promise<Applied | undefined> {
-  const here = machines.filter(isHere);
-  if (here.length === 0) return undefined;
-  const read = await readAppliedPlans(here);
-  const why = read.flatMap((each) => ("plan" in each || !each.isThere ? [] : [each.missing]));
-  if (why.length > 0) return { is: "unread", why };
-  const applied = read.flatMap((each) => ("plan" in each ? [each.plan] : []));
-  if (applied.length === 0) return { is: "nothing" };
-  return {
-    is: "plans",
-    changes: changesOf(applied, here),
-    engine: serverEngineChanges(applied, here),
-  };
 }
 
 function evidence(options: PlanOptions, settings: StackSettings): Evidence {

@@ -3,7 +3,7 @@ import { changesOf, type MachineChange } from "../../components/change";
 import { operatorHome, readAppliedPlans } from "../../components/evidence";
 import { declaredResources } from "../../components/machine";
 import type { MachinePlan, Plan } from "../../components/plan";
-import type { StackSettings } from "../../components/settings";
+import { placeOf, type StackSettings } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { isHere } from "../../machines/address";
 import { type Judged, judge, type Levels } from "../../policies/judge";
@@ -24,8 +24,10 @@ import {
   isLessSure,
   reachedLines,
   replacesServer,
+  servedLines,
   startLines,
 } from "./reviewHead";
+import { refusalsOf } from "./screen/findings";
 import { type SettingChange, settingChanges, settingText } from "./settingChanges";
 import { withShortDigests } from "./shortDigests";
 import { verdictOf } from "./verdict";
@@ -62,7 +64,7 @@ export async function compare(source: string, asked: Asked, levels: Levels) {
   const before = await earlier(source, file, planned);
   const differs = await differencesOf({ source, asked, before }, levels);
   const head = headOf(differs, { before: before.machines, after: planned.machines });
-  const judged = judge(declaredResources(planned), levels);
+  const judged = judge(declaredResources(planned), levels, (path) => placeOf(asked.settings, path));
   const why = whyNot(differs.changes, planned, judged);
   const review: Review = { source, asked, before, differs, head, judged, why };
   return {
@@ -94,8 +96,7 @@ async function differencesOf(
   };
 }
 
-const isRefused = (judged: readonly Judged[]): boolean =>
-  judged.some(({ verdict }) => verdict === "refused");
+const isRefusal = ({ verdict }: Judged): boolean => verdict === "refused";
 
 /** Why nobody should approve it, as a clause. */
 function whyNot(
@@ -103,7 +104,7 @@ function whyNot(
   { machines }: Plan,
   judged: readonly Judged[],
 ): string | undefined {
-  if (isRefused(judged)) return "`serving up` refuses it";
+  if (judged.some(isRefusal)) return "`serving up` refuses it";
   const [fails] = failing(changes, machines);
   return fails && `${fails} would not start`;
 }
@@ -139,7 +140,7 @@ function sectionsOf(review: Review): Section[] {
     },
     ...listed(
       "Why it is refused",
-      found.refused.map(({ text }) => text),
+      refusalsOf(judged.filter(isRefusal)).map(({ wrong, advice }) => `${wrong} ${advice}`.trim()),
     ),
     ...eventSections(head, why !== undefined),
     ...(changed === null ? [] : [settingsSection(changed)]),
@@ -198,6 +199,7 @@ function headOf(
     ),
     { asks: claimLines(plans), happens: [] },
     ...changes.map(feltLines),
+    { asks: [], happens: servedLines(plans.before, plans.after) },
     {
       asks: changes.flatMap((each) =>
         instanceALines(each).map((line) => `${each.machine}: ${line}`),

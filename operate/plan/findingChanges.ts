@@ -11,11 +11,10 @@ export interface PlanFinding {
   readonly kind: "refused" | "warning" | "note";
 }
 
-/** Which findings are new, which are gone, and which refuse the new plan. */
+/** Which findings are new, and which are gone. */
 export interface FindingChanges {
   readonly added: readonly PlanFinding[];
   readonly gone: readonly PlanFinding[];
-  readonly refused: readonly PlanFinding[];
 }
 
 /** Compares what policies and warnings say of two states. The applied plan stores no warnings. */
@@ -31,7 +30,6 @@ export function findingChanges(
   return {
     added: only(now, old),
     gone: only(old, now),
-    refused: now.filter(({ kind }) => kind === "refused"),
   };
 }
 

@@ -147,7 +147,9 @@ interface Bar {
  * What exceeds the machine comes after `|`.
  */
 export function memoryBar(ledger: Bar, width: Width = UNBOUNDED): string {
-  const length = Math.max(SHORTEST, Math.min(LONGEST, width - BEYOND - 4));
+  const sum = ledger.lines.reduce((all, { gib }) => all + gib, 0);
+  const room = width - 4 - (sum > ledger.totalGiB ? BEYOND : 0);
+  const length = Math.max(SHORTEST, Math.min(LONGEST, room));
   const perCell = ledger.totalGiB / length;
   let used = 0;
   let bar = "";

@@ -2,6 +2,7 @@ import { lossText, type MachineChange, startOf } from "../../components/change";
 import type { MachinePlan } from "../../components/plan";
 import { counted } from "../../faults/quoting";
 import type { FindingChanges } from "./findingChanges";
+import { serverText } from "./screen/servers";
 
 /** Lines of a review: what simply happens, and what a reviewer has to ask before approving. */
 export interface HeadLines {
@@ -81,6 +82,23 @@ export function startLines(changes: readonly MachineChange[]): string[] {
     }),
   );
 }
+
+/** Servers of which a plan's screen says something else than before, in its words. */
+export const servedLines = (
+  before: readonly MachinePlan[],
+  after: readonly MachinePlan[],
+): string[] => {
+  const was = before.flatMap(served);
+  return after
+    .flatMap(served)
+    .filter((text) => !was.includes(text))
+    .map((text) => `${text}.`);
+};
+
+const served = (machine: MachinePlan): string[] =>
+  machine.inferenceServers.map(
+    (server) => `${machine.name}: ${server.key} is then ${serverText(machine, server)}`,
+  );
 
 /** Servers that surely don't start, and that nobody wants to start anyway. */
 export const failing = (

@@ -6,16 +6,21 @@ import { graveWarnings } from "./memoryText";
 
 /** Whether it would be applied, and what nobody could judge. */
 export function verdictOf(machines: readonly MachinePlan[], policies: readonly Judged[]): string {
+  const open = unjudged(machines);
+  const verdict = refusalOrDoubt(machines, policies);
+  return `${verdict ?? (open === "" ? FINE : NOT_JUDGED)}${open}`;
+}
+
+/** What refuses it, or what should still not be started; `undefined` where nothing is found. */
+export function refusalOrDoubt(
+  machines: readonly MachinePlan[],
+  policies: readonly Judged[],
+): string | undefined {
   const refusedBy = policies.filter((each) => each.verdict === "refused").map((each) => each.name);
   const grave = machines.flatMap(graveWarnings);
-  const open = unjudged(machines);
   if (refusedBy.length > 0)
-    return `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.${open}`;
-  return grave.length === 0
-    ? open === ""
-      ? FINE
-      : `${NOT_JUDGED}${open}`
-    : `Nothing is refused, BUT ${grave.join(", and ")}.${open}`;
+    return `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.`;
+  return grave.length === 0 ? undefined : `Nothing is refused, BUT ${grave.join(", and ")}.`;
 }
 
 /** Says of each model that nobody could weigh it, behind another sentence. */

@@ -2,11 +2,12 @@ import { terminalWidth } from "../../commandLine/layout";
 import { printResult, say } from "../../commandLine/output";
 import { saysYes } from "../../commandLine/saysYes";
 import { changesOf } from "../../components/change";
+import { defined } from "../../faults/defined";
 import { fingerprintOfText } from "../../machines/update/fingerprint";
 import { engineFor } from "../engine/drive";
-import { serverEngineChanges } from "../plan/engineChanges";
 import { planScreen } from "../plan/screen/planScreen";
-import type { Applied as AppliedBefore } from "../plan/screen/update";
+import type { MachineView } from "../plan/screen/update";
+import { appliedViews } from "../plan/screenViews";
 import { type PlannedStack, readStack } from "../stack/readStack";
 import { forStack, runsHere } from "../stack/typed";
 import { afterwards } from "./afterwards";
@@ -66,22 +67,32 @@ interface Showing {
 
 /** Prints the plan on one screen, with what the yes is about. */
 function show({ stack }: Task, now: PlannedStack, { looked, way }: Showing): void {
-  const { lacking, unread, judged } = looked;
+  const { unread, judged } = looked;
+  const typed = (text: string) => runsHere(forStack(text, { stack }));
   const screen = planScreen(now.plan, judged, {
     width: terminalWidth(process.stdout),
-    typed: (text) => runsHere(forStack(text, { stack })),
-    applied: appliedBefore(now, looked),
-    downloads: Object.fromEntries(lacking.map(({ machine, needs }) => [machine.name, needs])),
-    ...(judged.some(refuses) ? {} : { next: stepsText(way, unread, now.file) }),
+    typed,
+    machines: viewsOfMachines(now, looked),
+    ...(judged.some(refuses) ? {} : { next: typed(stepsText(way, unread, now.file)) }),
   });
   printResult("text", undefined, screen);
 }
 
-function appliedBefore({ plan }: PlannedStack, { applied, changes }: Looked): AppliedBefore {
-  if (!applied.isThere) return { is: "nothing" };
-  return applied.machines.length === 0
-    ? { is: "unread", why: [UNREAD] }
-    : { is: "plans", changes, engine: serverEngineChanges(applied.machines, plan.machines) };
+/** What is known of each machine: what was applied, and what it lacks. */
+function viewsOfMachines(
+  { plan: { machines } }: PlannedStack,
+  { applied, lacking }: Looked,
+): Record<string, MachineView> {
+  const known = appliedViews(applied.machines, machines);
+  const isUnread = applied.isThere && applied.machines.length === 0;
+  return Object.fromEntries(
+    machines.map(({ name }) => {
+      const before = isUnread ? { unread: UNREAD } : known[name];
+      const needs = lacking.find(({ machine }) => machine.name === name)?.needs;
+      const downloads = needs && { ...needs, looked: true };
+      return [name, defined({ applied: before, downloads })];
+    }),
+  );
 }
 
 async function agreed(signal: AbortSignal): Promise<boolean> {

@@ -53,7 +53,7 @@ it("docs/guide/models.md: a second server is added in three steps", async () => 
   expect(await runServing([...command.split(" "), "--file", file])).toMatchObject({ code: 0 });
   const { code, out } = await runServing(["plan", "--file", file]);
   expect(code).toBe(0);
-  expect(out).toContain("Nothing is refused. 2 warnings, 6 notes (--notes).");
+  expect(out).toContain("Nothing is refused. But c may not start. 2 warnings, 6 notes (--notes).");
   expect(out).toContain("\n  1 b       qwen3.6-35b-a3b, ");
   expect(out).toContain("\n  2 c       gpt-oss-20b, ");
   expect((await runServing(["models", "--file", file])).err).toContain("--server b or --server c");

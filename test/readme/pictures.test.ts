@@ -62,7 +62,7 @@ it("docs/pictures/plan.svg is what the program prints; `vitest -u` draws it anew
     { typed: "serving plan", lines: plan.trimEnd().split("\n") },
     {
       typed: "serving plan                     # after an edit: gpuMemoryUtilization: 0.6",
-      lines: cut(refused, /^REFUSED by/, /^ {2}1 instance A/),
+      lines: cut(refused, /^REFUSED by/, /^ {2}1 A/),
     },
   ]);
   await expect(picture).toMatchFileSnapshot(resolve("docs/pictures/plan.svg"));

@@ -42,25 +42,39 @@ export function findingsOf(
 export const countsText = ({ warned, warnings, notes }: Findings, hint = ""): string =>
   `${counted(warned.length + warnings.length, "warning")}, ${counted(notes.length, "note")}${notes.length === 0 ? "" : hint}.`;
 
-/** Refusals: what is wrong, and what to write where. Several about one line are told together. */
-export function refusalLines(refused: readonly Judged[], width: Width): string[] {
-  return refused.flatMap((each, index) => {
-    const [wrong = "", ...rest] = sentences(each.message);
-    const place = placeText(each);
-    const isTold = refused.slice(index + 1).some((other) => placeText(other) === place);
-    const advice = place === undefined ? rest.slice(0, 1) : isTold ? [] : [place];
-    return [wrong, ...advice].map((line, at) =>
-      hanging(at === 0 ? `  ${styled("red", "x")} ${line}` : `    ${line}`, 4, width),
-    );
-  });
+/** A refusal in short: what is wrong, and what to write or do, in which line. */
+export interface Refusal {
+  readonly wrong: string;
+  readonly advice: string;
 }
 
-/** What to write in which line, where one setting mends it. */
-function placeText({ path, line, value }: Judged): string | undefined {
-  if (path === undefined || value === undefined) return undefined;
-  const key = path.split(".").at(-1);
-  return `Write \`${key}: ${value}\`${line === undefined ? "" : ` in line ${line}`} (\`${path}\`).`;
+/** Refusals in short. Several about one line of the stack file advise once. */
+export function refusalsOf(refused: readonly Judged[]): Refusal[] {
+  const all = refused.map((each) => ({ wrong: headline(each.message), advice: adviceOf(each) }));
+  return all.map(({ wrong, advice }, at) => ({
+    wrong,
+    advice: all.slice(at + 1).some((other) => other.advice === advice) ? "" : advice,
+  }));
 }
+
+/** What mends a refusal: the line to write, or else what its message says next, and the place. */
+function adviceOf({ message, path, line, value }: Judged): string {
+  const at = line === undefined ? "" : ` in line ${line}`;
+  if (path !== undefined && value !== undefined)
+    return `Write \`${path.split(".").at(-1)}: ${value}\`${at} (\`${path}\`).`;
+  const next = sentences(message)
+    .slice(1)
+    .filter((sentence) => path === undefined || !sentence.includes(`\`${path}`));
+  const place = path === undefined ? [] : [`It stands${at} (\`${path}\`).`];
+  return [...next.slice(0, 1), ...place].join(" ");
+}
+
+/** Refusals as lines of a screen. */
+export const refusalLines = (refused: readonly Judged[], width: Width): string[] =>
+  refusalsOf(refused).flatMap(({ wrong, advice }) => [
+    hanging(`  ${styled("red", "x")} ${wrong}`, 4, width),
+    ...(advice === "" ? [] : [`    ${hanging(advice, 4, width)}`]),
+  ]);
 
 /** Each warning in one line. The machine is named where there are several. */
 export function warningLines(

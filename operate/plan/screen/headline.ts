@@ -1,4 +1,4 @@
-import type { Width } from "../../../commandLine/layout";
+import { uncoloured, type Width } from "../../../commandLine/layout";
 
 /** Where a sentence ends: before a space and the beginning of another one. */
 const END = /[.!?](?=\s+["'(`A-Z0-9])/g;
@@ -18,7 +18,8 @@ export const headline = (message: string): string => sentences(message)[0] ?? me
 
 /** A line that ends at a word and `…` where it is longer than the width. */
 export function cutTo(line: string, width: Width): string {
-  if (line.length <= width) return line;
-  const at = line.lastIndexOf(" ", width - 2);
-  return `${line.slice(0, at > 0 ? at : width - 1).replace(/[,;:.]$/, "")} …`.slice(0, width);
+  const plain = uncoloured(line);
+  if (plain.length <= width) return line;
+  const at = plain.lastIndexOf(" ", width - 2);
+  return `${plain.slice(0, at > 0 ? at : width - 2).replace(/[,;:.]$/, "")} …`;
 }

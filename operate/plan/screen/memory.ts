@@ -3,7 +3,6 @@ import { styled } from "../../../commandLine/output";
 import { leftGiB } from "../../../components/memory";
 import type { MachinePlan } from "../../../components/plan";
 import { markOf, memoryBar } from "../memoryText";
-import type { Row } from "./rows";
 
 /** A consumer of a machine's memory with all its lines of the ledger, and its mark in the bar. */
 interface Consumer {
@@ -23,24 +22,24 @@ export function consumersOf({ ledger: { lines } }: Pick<MachinePlan, "ledger">):
 }
 
 /** The sum of a machine's memory and what is left, in a clause. */
-function sumText({ name, ledger }: MachinePlan): string {
+export function sumText({ name, ledger }: Pick<MachinePlan, "name" | "ledger">): string {
   const free = leftGiB(ledger);
   const sum = `${ledger.sumGiB.toFixed(2)} of ${name}'s ${ledger.totalGiB.toFixed(2)} GiB`;
   return free < 0
-    ? `${sum}: ${styled("red", `${(-free).toFixed(2)} TOO MUCH`)}`
+    ? `${sum}, ${styled("red", `${(-free).toFixed(2)} TOO MUCH`)}`
     : `${sum}, ${free.toFixed(2)} left`;
 }
 
-/** The memory of a machine: a bar, the sum, and those consumers that have no row of their own. */
-export function memoryRow(machine: MachinePlan, told: readonly string[], width: Width): Row {
-  const consumers = consumersOf(machine);
-  const others = consumers
-    .filter(({ name }) => !told.includes(name))
-    .map(({ mark, name, gib }) => `${mark} ${name} ${gib.toFixed(2)}`);
-  const { totalGiB } = machine.ledger;
-  const beside = others.length === 0 ? "" : `: ${others.join(", ")}`;
-  return {
-    label: "memory",
-    texts: [memoryBar({ totalGiB, lines: consumers }, width), `${sumText(machine)}${beside}`],
-  };
-}
+/** Columns that a bar leaves for the indentation of its line. */
+const INDENT = 2;
+
+/** A machine's memory as a bar of this width. */
+export const barText = (machine: MachinePlan, width: Width): string =>
+  memoryBar({ totalGiB: machine.ledger.totalGiB, lines: consumersOf(machine) }, width + INDENT);
+
+/** What else takes memory, beside those that have a row of their own. */
+export const othersText = (machine: MachinePlan, withRows: readonly string[]): string =>
+  consumersOf(machine)
+    .filter(({ name }) => !withRows.includes(name))
+    .map(({ mark, name, gib }) => `${mark} ${name} ${gib.toFixed(2)}`)
+    .join(", ");

@@ -1,13 +1,15 @@
 import { hanging, UNBOUNDED, type Width } from "../../../commandLine/layout";
 import { styled } from "../../../commandLine/output";
 import type { MachinePlan, Plan } from "../../../components/plan";
+import { listOf } from "../../../faults/quoting";
 import type { Judged } from "../../../policies/judge";
-import { FINE, verdictOf } from "../verdict";
+import { downloadsDoubt } from "../../fetch/downloads";
+import { FINE, refusalOrDoubt } from "../verdict";
 import { countsText, findingsOf, refusalLines, warningLines } from "./findings";
-import { memoryRow } from "./memory";
+import { barText, othersText, sumText } from "./memory";
 import { rowLines, textColumn } from "./rows";
-import { serverRows, withRows } from "./servers";
-import { type Applied, type Downloads, updateRows } from "./update";
+import { doubtfulServers, serverRows, withRows } from "./servers";
+import { type MachineView, updateRows } from "./update";
 import { useRow } from "./use";
 
 /** What is known beside a plan and its verdicts, all of it optional. */
@@ -16,57 +18,89 @@ export interface PlanView {
   readonly width?: Width;
   /** Commands in advice as they are typed for this stack. */
   readonly typed?: (text: string) => string;
-  /** What was applied before; absent where nobody looked, as of another computer. */
-  readonly applied?: Applied;
-  /** What each machine lacks of its plan, by the machines' names. */
-  readonly downloads?: Readonly<Record<string, Downloads>>;
+  /** What is known of each machine, by its name. */
+  readonly machines?: Readonly<Record<string, MachineView>>;
   /** The last line: what to run next. */
   readonly next?: string;
 }
 
 /**
- * A plan on one screen: what refuses it, whether it would be applied, each server, the memory, what
+ * A plan on one screen: whether it would be applied, what refuses it, each server, the memory, what
  * an update does, what to type then, warnings, what to run next. Pure.
  */
 export function planScreen(
   { machines, warnings }: Plan,
   policies: readonly Judged[],
-  { width = UNBOUNDED, typed = (text) => text, ...known }: PlanView = {},
+  { width = UNBOUNDED, typed = (text) => text, machines: known = {}, next }: PlanView = {},
 ): string {
-  const found = findingsOf({ warnings }, policies, typed);
-  const verdict = verdictOf(machines, policies);
-  const said = verdict === FINE ? verdict : styled("red", verdict);
+  const crowded = machines.flatMap(({ name }) => diskWarnings(name, known[name]?.downloads));
+  const found = findingsOf({ warnings: [...warnings, ...crowded] }, policies, typed);
+  const isOne = machines.length === 1;
   return [
-    hanging(`${said} ${countsText(found, " (--notes)")}`, 2, width),
+    hanging(`${headText(machines, policies)} ${countsText(found, " (--notes)")}`, 2, width),
     ...refusalLines(found.refused, width),
-    ...machines.flatMap((machine) => machineLines(machine, { ...known, width, machines })),
+    ...machines.flatMap((machine) =>
+      isOne
+        ? oneMachine(machine, known[machine.name] ?? {}, width)
+        : oneOfSeveral(machine, known[machine.name] ?? {}, width),
+    ),
     ...warningLines(found, machines, width),
-    ...(known.next === undefined ? [] : [hanging(typed(known.next), 2, width)]),
+    ...(next === undefined ? [] : [hanging(next, 2, width)]),
   ].join("\n");
 }
 
-interface Shown extends Pick<PlanView, "applied" | "downloads"> {
-  readonly width: Width;
-  readonly machines: readonly MachinePlan[];
+/** That what is to come may not fit on a disk of a machine. */
+function diskWarnings(machine: string, downloads: MachineView["downloads"]): Plan["warnings"] {
+  const message = downloads && downloadsDoubt(downloads);
+  return message === undefined ? [] : [{ machine, code: "disk-full", message }];
 }
 
-function machineLines(
-  machine: MachinePlan,
-  { width, machines, applied, downloads }: Shown,
-): string[] {
-  const title = machines.length > 1 ? [styled("bold", `Machine ${machine.name}`)] : [];
-  const here = downloads?.[machine.name];
-  const rows = [
-    ...serverRows(machine),
-    { label: "memory", texts: [] },
-    ...updateRows(machine, {
-      ...(applied === undefined ? {} : { applied }),
-      ...(here === undefined ? {} : { downloads: here }),
-    }),
-    ...useRow(machine),
+/** The verdict, and which servers may not start, or nobody could judge. */
+function headText(machines: readonly MachinePlan[], policies: readonly Judged[]): string {
+  const grave = refusalOrDoubt(machines, policies);
+  const { mayNotStart, notJudged } = doubtfulServers(machines);
+  return [
+    grave === undefined ? FINE : styled("red", grave),
+    ...(mayNotStart.length === 0
+      ? []
+      : [styled("yellow", `But ${listOf(mayNotStart)} may not start.`)]),
+    ...(notJudged.length === 0 ? [] : [`Whether ${listOf(notJudged)} can start is not judged.`]),
+  ].join(" ");
+}
+
+/** Most lines of a machine's rows, beside those of its servers. */
+const ALONE = { memory: 4, update: 3, use: 4 };
+const AMONG_SEVERAL = { memory: 1, update: 2, use: 2 };
+
+const MEMORY = "memory";
+
+/** Columns of a machine's bar beside others. */
+const SHORT_BAR = 32;
+
+function oneMachine(machine: MachinePlan, view: MachineView, width: Width): string[] {
+  const servers = serverRows(machine);
+  const below = [...updateRows(machine, view, ALONE.update), ...useRow(machine, ALONE.use)];
+  const column = textColumn([...servers, { label: MEMORY }, ...below]);
+  const others = othersText(machine, withRows(machine));
+  const sum = `${sumText(machine)}${others === "" ? "" : `: ${others}`}`;
+  const bar = barText(machine, width - column);
+  const memory = { label: MEMORY, texts: [bar, sum], most: ALONE.memory };
+  return rowLines([...servers, memory, ...below], column, width);
+}
+
+/** Beside others a machine has its sum behind its name, and one line of memory. */
+function oneOfSeveral(machine: MachinePlan, view: MachineView, width: Width): string[] {
+  const servers = serverRows(machine);
+  const below = [
+    ...updateRows(machine, view, AMONG_SEVERAL.update),
+    ...useRow(machine, AMONG_SEVERAL.use),
   ];
-  const column = textColumn(rows);
-  const memory = memoryRow(machine, withRows(machine), width - column + 2);
-  const all = rows.map((row) => (row.label === memory.label ? memory : row));
-  return [...title, ...rowLines(all, column, width)];
+  const column = textColumn([...servers, { label: MEMORY }, ...below]);
+  const others = othersText(machine, withRows(machine));
+  const bar = barText(machine, SHORT_BAR);
+  const memory = { label: MEMORY, texts: [`${bar} ${others}`], most: AMONG_SEVERAL.memory };
+  return [
+    styled("bold", sumText(machine)),
+    ...rowLines([...servers, memory, ...below], column, width),
+  ];
 }

@@ -2,7 +2,7 @@ import { styled } from "../../../commandLine/output";
 import { INSTANCE_A } from "../../../components/fields";
 import { startVerdictOf } from "../../../components/memory";
 import { type MachinePlan, serversOn } from "../../../components/plan";
-import { setsWith } from "../../../components/together";
+import { mayRun, setsWith } from "../../../components/together";
 import { counted } from "../../../faults/quoting";
 import { thousands } from "../../../units/thousands";
 import { kvOf } from "../memoryText";
@@ -11,8 +11,13 @@ import type { Row } from "./rows";
 
 type Server = ReturnType<typeof serversOn>[number];
 
+type Figure = NonNullable<NonNullable<Server["speed"]>["decode"]>;
+
 /** What the ledger calls instance A. */
 const NAME_OF_A = "instance A";
+
+/** What its row is called. */
+const LABEL_OF_A = "A";
 
 /** Lines that a server's row has at most. */
 const MOST = 2;
@@ -28,36 +33,83 @@ export const withRows = (machine: MachinePlan): string[] => [
   ...serversOn(machine).map(({ container }) => container.name),
 ];
 
+/** Servers that may not start, and those of which nobody knows it, by their keys. */
+export function doubtfulServers(machines: readonly MachinePlan[]) {
+  const all = machines.flatMap((machine) =>
+    // The head of ranks answers for all of them.
+    machine.inferenceServers.map((server) => ({
+      name: machines.length > 1 ? `${machine.name}.${server.key}` : server.key,
+      verdict: startOf(machine, server),
+    })),
+  );
+  const named = (wanted: StartVerdict) =>
+    all.filter(({ verdict }) => verdict === wanted).map(({ name }) => name);
+  return { mayNotStart: named("may start"), notJudged: named("not judged") };
+}
+
+type StartVerdict = ReturnType<typeof startVerdictOf> | "not judged" | "not planned";
+
+/** Whether a server starts, as far as its weights and its KV cache are known. */
+function startOf(machine: MachinePlan, { container: { name } }: Server): StartVerdict {
+  const kv = kvOf(machine, name);
+  if (kv != null) return startVerdictOf(kv);
+  return machine.starts[name]?.unweighed === true ? "not judged" : "not planned";
+}
+
 function serverRow(machine: MachinePlan, server: Server): Row {
-  const { key, container, servedModelName, serve } = server;
-  const kv = kvOf(machine, container.name);
-  const facts = [
+  const { key, container } = server;
+  const label = labelOf(machine, container.name, key);
+  return { label, texts: [serverText(machine, server)], most: MOST };
+}
+
+/** A server in a line: its model, doubts, memory, window, agents and speed. */
+export function serverText(machine: MachinePlan, server: Server): string {
+  const { container, servedModelName } = server;
+  return [
     servedModelName,
     ...doubts(machine, server),
     takenText(machine, container.name),
-    `window ${thousands(serve.maxModelLen)}`,
-    ...(kv?.agents[0] === undefined ? [] : [`${counted(kv.agents[0].atOnce, "agent")} at once`]),
     ...rankFacts(server),
+    ...(isWorker(server) ? [] : servedFacts(server, kvOf(machine, container.name))),
     ...startFacts(machine, server),
-    ...urlOf(machine, key),
+    ...speedFacts(server),
+  ].join(", ");
+}
+
+/** A worker serves what its head says. */
+const isWorker = ({ rank }: Server): boolean => rank !== undefined && rank.index > 0;
+
+/** Its window, and how many coding agents work at once. */
+function servedFacts({ serve }: Server, kv: ReturnType<typeof kvOf>): string[] {
+  const [agents] = kv?.fits === true ? kv.agents : [];
+  return [
+    `window ${thousands(serve.maxModelLen)}`,
+    ...(agents === undefined ? [] : [`${counted(agents.atOnce, "agent")} at once`]),
   ];
-  return { label: labelOf(machine, container.name, key), texts: [facts.join(", ")], most: MOST };
+}
+
+/** A verdict in a row; nothing of a server that starts. */
+function verdictText(verdict: StartVerdict): string[] {
+  if (verdict === "starts") return [];
+  const said = {
+    "may start": styled("yellow", "MAY NOT START"),
+    "cannot start": styled("red", "WOULD NOT START"),
+    "not judged": "start not judged",
+    "not planned": "KV cache not known",
+  };
+  return [said[verdict]];
 }
 
 /** What may keep a server from starting. */
-function doubts(machine: MachinePlan, { key, container }: Server): string[] {
-  const kv = kvOf(machine, container.name);
-  const verdict = kv == null ? "not planned" : startVerdictOf(kv);
-  const said = {
-    starts: [],
-    "may start": [styled("yellow", "MAY NOT START")],
-    "cannot start": [styled("red", "WOULD NOT START")],
-    "not planned": ["its start is not judged"],
-  };
+function doubts(machine: MachinePlan, server: Server): string[] {
   const { together } = machine;
+  const { key } = server;
   const isApart = together?.servers.some((each) => each.key === key) ?? false;
   const neverFits = isApart && setsWith(together?.sets ?? [], key).length === 0;
-  return [...said[verdict], ...(neverFits ? [styled("red", "NEVER FITS")] : [])];
+  return [
+    ...verdictText(startOf(machine, server)),
+    ...(neverFits ? [styled("red", "NEVER FITS")] : []),
+  ];
 }
 
 /** What a server takes: its lines of the ledger, or what it would add to them on request. */
@@ -71,19 +123,42 @@ function takenText(machine: MachinePlan, name: string): string {
 const rankFacts = ({ rank }: Server): string[] =>
   rank === undefined ? [] : [`rank ${rank.index} of ${rank.nodes.length}`];
 
-const startFacts = ({ onDemand }: MachinePlan, { container }: Server): string[] =>
-  container.start !== "onRequest"
-    ? []
-    : [onDemand === undefined ? "starts on request" : "started by requests"];
+/** What starts it, and which others of its machine don't run then. */
+function startFacts({ onDemand, together }: MachinePlan, { key, container }: Server): string[] {
+  if (container.start !== "onRequest") return [];
+  const apart = (together?.servers ?? []).filter(
+    (each) => each.key !== key && !mayRun(together?.sets ?? [], key, each.key),
+  );
+  return [
+    onDemand === undefined ? "starts on request" : "started by requests",
+    ...(apart.length === 0 ? [] : [`not beside ${apart.map((each) => each.key).join(", ")}`]),
+  ];
+}
+
+/** Tokens in a second as this file serves it and whose figure that is, and what drafts bring. */
+function speedFacts({ speed }: Server): string[] {
+  if (speed === undefined) return [];
+  const { decode, withDrafts } = speed;
+  return [
+    decode === null
+      ? "decode not known"
+      : `decode ${decode.tokensPerSecond} tokens/s (${originText(decode)})`,
+    ...(withDrafts === undefined
+      ? []
+      : [`${withDrafts.tokensPerSecond} with drafts: add --drafts`]),
+  ];
+}
+
+/** The first words of a source: `models show` has it whole. */
+const originText = ({ source }: Figure): string => source.split(/[,;:]/)[0] ?? source;
 
 function instanceARow(machine: MachinePlan): Row[] {
   if (machine.hostInstance === "none") return [];
-  const facts = [
-    takenText(machine, NAME_OF_A),
-    "not ours, never touched",
-    ...urlOf(machine, INSTANCE_A),
+  const url = machine.endpoints.flatMap((each) => (each.key === INSTANCE_A ? [each.url] : []));
+  const facts = [`${NAME_OF_A}, which isn't ours`, takenText(machine, NAME_OF_A), ...url];
+  return [
+    { label: labelOf(machine, NAME_OF_A, LABEL_OF_A), texts: [facts.join(", ")], most: MOST },
   ];
-  return [{ label: labelOf(machine, NAME_OF_A, NAME_OF_A), texts: [facts.join(", ")], most: MOST }];
 }
 
 /** A name behind its mark in the bar. */
@@ -91,6 +166,3 @@ function labelOf(machine: MachinePlan, consumer: string, name: string): string {
   const mark = consumersOf(machine).find((each) => each.name === consumer)?.mark ?? "-";
   return `${mark} ${name}`;
 }
-
-const urlOf = ({ endpoints }: MachinePlan, key: string): string[] =>
-  endpoints.flatMap((each) => (each.key === key ? [each.url] : []));

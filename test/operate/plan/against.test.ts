@@ -183,15 +183,15 @@ describe("a plan against what was applied", () => {
   });
 
   it("stands in a plan in few lines, where there is one", async () => {
-    expect((await serving()).out).toContain("\n  first up      downloads ");
+    expect((await serving()).out).toContain("\n  first up  downloads ");
     apply(STACK);
     const { out } = await serving();
     expect(out).not.toContain("first up");
     const at = out.split("\n").findIndex((line) => line.startsWith("  up "));
     expect(out.split("\n").slice(at, at + 3)).toEqual([
-      "  up            replaces b; changes 2 files",
-      "                b is gone for 4 to 25 min.",
-      "                The window of b shrinks from 262144 to 131072 tokens: longer prompts are refused.",
+      expect.stringMatching(/^ {2}up {6}replaces b; changes 2 files; downloads /),
+      "          b is gone for 4 to 25 min.",
+      "          The window of b shrinks from 262144 to 131072 tokens: longer prompts are refused.",
     ]);
     expect((await serving("--full")).out).not.toContain("replaces b");
   });
@@ -206,7 +206,7 @@ describe("a plan against what was applied", () => {
     );
     const { code: summary, out } = await serving();
     expect(summary).toBe(0);
-    expect(out).toContain(`\n  up            ${path} holds no plan that can be read. `);
+    expect(out).toContain(`\n  up      ${path} holds no plan that can be read. `);
     expect(out).not.toContain("first up");
   });
 
@@ -298,7 +298,7 @@ describe("a plan with another vLLM", () => {
     writeFileSync(file, NEWER);
     apply(STACK);
     expect((await serving()).out).toContain(
-      "\n                b: vLLM 0.33.0 has every flag that is set here; these flags aren't set and get another default: `--disable-cascade-attn`, `--mamba-cache-mode`.\n",
+      "\n          b: vLLM 0.33.0 has every flag that is set here; these flags aren't set and get another default: `--disable-cascade-attn`, `--mamba-cache-mode`.\n",
     );
   });
 

@@ -80,7 +80,7 @@ describe("the shipped stack file, with its server's image line changed", () => {
     expect(out).toContain(
       "\n  REFUSED by inference-image: `up` would stop before the first change.\n",
     );
-    expect(out).toContain("\nWhy it is refused\n  refused by inference-image (dgx-b): ");
+    expect(out).toContain("\nWhy it is refused\n  vllm-qwen3.6-35b-a3b-8001 ");
     expect(out).not.toContain("Nothing is refused");
   });
 

@@ -289,7 +289,7 @@ describe("the memory on a narrow terminal", () => {
 
   it("has a shorter bar, and what finds no room beside its row below it", () => {
     expect(memory).toEqual([
-      "  [11111111111111111133333333333333333347..]",
+      "  [111111111111111111111111123333333333333333333333333677..]",
       "    1 instance A                    54.73 GiB",
       "        setting: gpuMemoryUtilization 0.45 of 121.63 GiB",
     ]);

@@ -125,7 +125,8 @@ describe("with two stacks and none named", () => {
         ([, typed]) => typed,
       );
     };
-    expect(await advised("--stack", "lab")).toContain("serving plan --stack lab --full");
+    const { out } = await serving(["plan", "--stack", "lab"]);
+    expect(out).toMatch(/serving plan --stack lab --full\n$/);
     expect(await advised("--stack", "lab", "--full")).toEqual(
       expect.arrayContaining([
         "serving verify --stack lab --only memory",
