@@ -45,7 +45,8 @@ export const COMMANDS: CommandTable = {
   },
   up: {
     group: "Change the machine:",
-    description: "Apply the stack file: shows the preview, asks, then changes the machine.",
+    description:
+      "Apply the stack file. At a terminal one yes covers downloads, change, wait and probes.",
     load: async () => (await import("./commands/update")).updateCommand("up"),
   },
   down: {

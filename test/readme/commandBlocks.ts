@@ -1,5 +1,5 @@
 import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { delimiter, join, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { vi } from "vitest";
 import { template } from "../../harness/templates/template";
@@ -145,6 +145,13 @@ export async function runBlock(block: CommandBlock, made: MadeUp): Promise<Run[]
   return runs;
 }
 
+/** The PATH of a reader who has put `serving` on it, as pages do. */
+function readersPath(): string {
+  const folder = temporaryFolder("reader-");
+  writeFileSync(join(folder, "serving"), "", { mode: 0o755 });
+  return [folder, process.env.PATH].join(delimiter);
+}
+
 /** Paths on the command line are those of the folder, which this process isn't in. */
 async function servingWith(args: readonly string[], stdin: string | undefined, folder: string) {
   const input = vi.spyOn(process, "stdin", "get");
@@ -157,7 +164,8 @@ async function servingWith(args: readonly string[], stdin: string | undefined, f
         ? join(folder, word)
         : word,
     );
-    return await runServing(paths, { npm_command: "run-script", HOME: "/home/me" });
+    const PATH = readersPath();
+    return await runServing(paths, { npm_command: "run-script", HOME: "/home/me", PATH });
   } finally {
     input.mockRestore();
   }
