@@ -14,6 +14,7 @@ import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
 import type { PlannedContainer, PlannedFile } from "../../components/planned";
 import { counted } from "../../faults/quoting";
 import type { Judged } from "../../policies/judge";
+import { rules } from "../../policies/rules";
 import { type Named, ON_DEMAND } from "../stack/named";
 import type { KeptStart } from "../verify/keptStarts";
 import { dockerRun } from "./dockerRun";
@@ -227,7 +228,10 @@ const ungated = (container: PlannedContainer): PlannedContainer =>
 
 function policyText(policies: readonly Judged[], width: Width): string {
   const marks = { warned: styled("yellow", "warned "), refused: styled("red", "REFUSED") };
-  const passed = policies.filter((each) => each.verdict === "pass").map((each) => each.name);
+  const byHand = rules.flatMap((rule) => (rule.byHand ? [rule.name] : []));
+  const passed = policies
+    .filter(({ verdict, name }) => verdict === "pass" && !byHand.includes(name))
+    .map(({ name }) => name);
   const noted = [...new Set(policies.filter(isNote).map((each) => each.name))];
   return headed(styled("bold", "Policies"), [
     `${styled("green", "pass   ")} ${hanging(passed.join(", "), 10, width)}`,

@@ -40,6 +40,7 @@ export const inferenceContainer: Rule = {
   description:
     "An inference server's container has all GPUs, the host's IPC namespace (one rank of several has its own, with a size) and the restart policy unless-stopped. If it starts on request, it has no restart policy and isn't started by the update.",
   level: "mandatory",
+  byHand: true,
   of: TYPE.container,
   judgeResource(resource) {
     const reading = readContainer(resource);

@@ -70,6 +70,8 @@ export interface Rule {
    * mandatory.
    */
   readonly advises?: true;
+  /** No stack file can break it: it is for containers that a program declares by hand. */
+  readonly byHand?: true;
   /** Type of a resource without which there is nothing to judge, and no verdict is shown. */
   readonly concerns?: string;
   /** Type of the resources that `judgeResource` is asked about; all if it is absent. */

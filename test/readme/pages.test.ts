@@ -206,7 +206,7 @@ describe("docs/architecture.md", () => {
     const reached = reachedFrom(["index.ts", ...commands]);
     expect(reached).toContain("components/plan/plan.ts");
     const taken = rooms.filter((room) => reached.some((file) => file.startsWith(room)));
-    expect(taken).toEqual(["operate/wait/", "operate/drift/"]);
+    expect(taken).toEqual(["operate/fetch/", "operate/wait/", "operate/drift/"]);
   });
 
   it.each(walls)("says what %s/ may use, as the walls have it", (room, names) => {
