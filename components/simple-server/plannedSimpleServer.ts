@@ -167,7 +167,7 @@ function simpleServerWarnings(blocks: SimpleServerBlocks): [code: string, messag
   if (elevate === "none")
     warnings.push([
       "simple-server-by-hand",
-      "Ollama's drop-in needs root and `elevate` is `none`: it is skipped. Run the commands that `serving plan simple-server` prints, or set `elevate: [sudo, -n]`.",
+      "Your Ollama keeps its settings, since `elevate` is `none`. To set its context, address and unload times from this file, run the commands that `serving plan simple-server` prints, or write `elevate: [sudo, -n]`.",
     ]);
   const { connections } = chatUi ?? {};
   if (isLoopback(simpleServer.listen)) {

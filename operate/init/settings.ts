@@ -8,7 +8,7 @@ import { Failed } from "../../faults/fault";
 import { putAt } from "../../faults/json";
 import { EVERY_ADDRESS, isLoopback, isOverSsh } from "../../machines/address";
 import { totalOfAnother, whyNoServer } from "../../machines/devices/devices";
-import { hundredths } from "../../units/memory";
+import { GIB_PER_GB, hundredths } from "../../units/memory";
 import { upToHundredth } from "../../vllm/utilization";
 import { reasonsOf, type ServerValue } from "../models/serverValues";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
@@ -150,7 +150,8 @@ const COMMENTS = {
   "clients.host": "How other computers know this machine.",
   simpleServer:
     "Ollama. Its settings go into a drop-in of ollama.service, which needs root: `serving plan simple-server` prints the commands.",
-  "simpleServer.loadedGiB": "What Ollama said it took.",
+  "simpleServer.loadedGiB":
+    "What Ollama said that a loaded model took; of any other an estimate: 1.25 of its file, and 2 GiB. `serving verify --only ollama-memory` prints the figure.",
   venvs: "Where instance A runs: `serving status --versions` reads its versions.",
 };
 
@@ -353,6 +354,9 @@ const makesVectors = (server: readonly ServerValue[]): boolean =>
       path.join(".") === "model.kind" && ["embedding", "rerank"].includes(String(value)),
   );
 
+/** Our judgement of what a model takes that isn't loaded: a quarter beside its file, and its context. */
+const estimated = (sizeGB: number): number => upToHundredth(sizeGB * GIB_PER_GB * 1.25 + 2);
+
 function simpleServer({
   user,
   address,
@@ -360,9 +364,7 @@ function simpleServer({
   models,
 }: NonNullable<HostFacts["ollama"]>) {
   const named = models.filter(({ name }) => ollamaModelName().safeParse(name).success);
-  const loaded = named.flatMap(({ name, loadedGiB }) =>
-    loadedGiB === undefined ? [] : [[name, loadedGiB]],
-  );
+  const loaded = named.map(({ name, sizeGB, loadedGiB = estimated(sizeGB) }) => [name, loadedGiB]);
   return {
     mode: "host",
     listen: address?.includes(":") ? undefined : address,

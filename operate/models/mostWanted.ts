@@ -10,9 +10,13 @@ interface Chosen {
   readonly agents?: number | undefined;
 }
 
+/** The parser of a model's tool calls; `undefined` where none is known. */
+export const toolParser = ({ family, thinking, parsers }: Recipe): string | undefined =>
+  parsers.tool ?? familyParsers(family, thinking).tool;
+
 /** Whether a model's tool calls are read by a parser, as coding clients need it. */
-export const callsTools = ({ kind, family, thinking, parsers }: Recipe): boolean =>
-  kind === "chat" && (parsers.tool ?? familyParsers(family, thinking).tool) !== undefined;
+export const callsTools = (recipe: Recipe): boolean =>
+  recipe.kind === "chat" && toolParser(recipe) !== undefined;
 
 /** Sorts by what people ask for: tool calls, then speed as it is written, then room. */
 export const mostWanted = (one: Chosen, other: Chosen): number =>

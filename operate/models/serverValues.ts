@@ -33,18 +33,38 @@ export const NAMES_MODEL = "names the model";
 export const AS_COMMANDED = "by the command that this server was written from";
 
 /**
- * The reasons by dotted path. One that is the same for several values in a row stands at the first.
+ * The reasons by dotted path, each with the values that it is of: whoever changes one sees what the
+ * reason speaks of. One that is the same for several values in a row stands at the first.
  */
 export function reasonsOf(values: readonly ServerValue[]): Map<string, string> {
-  const told = values.filter(
-    ({ why }, index) => why !== NAMES_MODEL && why !== values[index - 1]?.why,
-  );
-  return new Map(told.map(({ path, why }) => [path.join("."), why]));
+  const told = new Map<string, string>();
+  for (const [index, { path, why }] of values.entries()) {
+    if (why === NAMES_MODEL || why === values[index - 1]?.why) continue;
+    const end = values.findIndex((each, at) => at > index && each.why !== why);
+    told.set(path.join("."), withValues(why, values.slice(index, end < 0 ? undefined : end)));
+  }
+  return told;
 }
+
+/** `0.5: published: ...` of one figure; of anything else, its keys and values behind the reason. */
+function withValues(why: string, [first, ...others]: readonly ServerValue[]): string {
+  if (first === undefined) return why;
+  const isFigure = first.path.length === 1 && ["number", "boolean"].includes(typeof first.value);
+  if (others.length === 0 && isFigure) return `${first.value}: ${why}`;
+  return `${why}: ${[first, ...others].map(valueText).join(", ")}`;
+}
+
+/** Longest value that is repeated in a comment. */
+const LONGEST_VALUE = 40;
+
+const valueText = ({ path, value }: ServerValue): string => {
+  const shown = typeof value === "object" ? "" : ` ${value}`;
+  return `${path.join(".")}${shown.length > LONGEST_VALUE ? "" : shown}`;
+};
 
 /** A comment line that begins such a reason. */
 export const BEGINS_REASON =
-  /^ *# (?:(?:alone on the machine|beside another engine), |the most that is left of |the longest that its share |by the command |not in the command: |(?:measured|published|judged|computed): |computed from its own files |the commit that was read$|you wrote it for this model$|more compile processes |it needs \d+ machines$|a part of each layer )/;
+  /^ *# (?:(?:\d[\d.]*|true|false): )?(?:(?:alone on the machine|beside another engine), |the most that is left of |the longest that its share |by the command |not in the command: |(?:measured|published|judged|computed): |computed from its own files |the commit that was read$|you wrote it for this model$|more compile processes |it needs \d+ machines$|a part of each layer )/;
 
 /** Where a model is to run. */
 export interface Placement {

@@ -7,6 +7,7 @@ import type { Wanted } from "../settings";
 export function clientsOf(
   values: readonly ServerValue[],
   { clients: all }: Pick<Wanted, "clients">,
+  parser?: string,
 ) {
   const valueAt = (path: string) => values.find((each) => each.path.join(".") === path)?.value;
   const coding = all.filter((key) => CLIENTS.some((each) => each.key === key && each.coding));
@@ -14,15 +15,20 @@ export function clientsOf(
   const kind = valueAt("model.kind") ?? "chat";
   if (kind !== "chat") return { clients: without(coding), told: [] };
   if (valueAt("tools.autoChoice") === false && coding.length > 0)
-    return { clients: without(coding), told: [NO_TOOLS] };
+    return { clients: without(coding), told: [noTools(parser, coding)] };
   const window = Number(valueAt("maxModelLen"));
   const cramped = coding.filter((key) => outputOf(key) >= window);
   const why = `The window of ${window} tokens is too short for an answer of ${cramped.join(", ")}: no file is written for it.`;
   return { clients: without(cramped), told: cramped.length === 0 ? [] : [why] };
 }
 
-const NO_TOOLS =
-  "The command doesn't enable structured tool calls, so no coding client gets a file. To have one, write `tools: { parser: PARSER }` in place of `tools: { autoChoice: false }`, and add the client to `clients`.";
+/** How to have coding clients, with the parser where the model's is known. */
+function noTools(parser: string | undefined, coding: readonly ClientKey[]): string {
+  const clients = CLIENTS.filter(({ key }) => coding.includes(key)).map(({ title }) => title);
+  const lines = `write \`tools: { parser: ${parser ?? "PARSER"} }\` in place of \`tools: { autoChoice: false }\``;
+  const whose = parser === undefined ? "" : ` (${parser} is this model's parser)`;
+  return `${clients.join(" and ")} ${clients.length === 1 ? "needs" : "need"} structured tool calls, which the command leaves off, so no coding client gets a file. To have ${clients.length === 1 ? "it" : "them"}, ${lines}${whose}, and add ${coding.map((key) => `\`${key}: {}\``).join(" and ")} to \`clients\`.`;
+}
 
 /** Most tokens of a client's answer, by default. */
 function outputOf(key: ClientKey): number {

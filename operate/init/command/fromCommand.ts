@@ -1,4 +1,5 @@
 import { type Recipe, readRecipe } from "../../../components/catalogue";
+import { parserByName } from "../../../components/inference-server";
 import { inferenceServer } from "../../../components/settings";
 import { taggedVersion } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
@@ -12,6 +13,7 @@ import { engineFaults } from "../../../policies/rules/engineNames";
 import { readServerArguments, type ServerArguments } from "../../../vllm/argv/serverArguments";
 import { isText } from "../../../vllm/argv/unknown";
 import { LEAST_SERVER } from "../../models/leastServer";
+import { toolParser } from "../../models/mostWanted";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import type { HostFacts } from "../../sees/computer/facts";
 import { readDraft } from "../draft";
@@ -96,7 +98,7 @@ function serverOf(start: Launch, facts: HostFacts, base: Wanted, place: Place): 
   const wanted = { ...base, image: image.image, port };
   const chosen = chosenValues(said, { facts, place, recipe, wanted });
   const values = inOrder(withoutTools([...said, ...chosen.values]));
-  const { clients, told: ofClients } = clientsOf(values, base);
+  const { clients, told: ofClients } = clientsOf(values, base, parserOf(model, recipe));
   const elsewhere = launch.container?.elsewhere ?? [];
   return {
     server: {
@@ -255,6 +257,10 @@ function refuseValues({ valuedSwitches }: ServerArguments): void {
   });
   refuseCommand(`vLLM takes no value behind a switch: ${listOf(whats)}.`);
 }
+
+/** The parser of a model's tool calls, by its recipe or its name. */
+const parserOf = (model: string, recipe: Recipe | undefined): string | undefined =>
+  recipe === undefined ? parserByName(model, "tool") : toolParser(recipe);
 
 /** The vLLM that an image's tag names. */
 function taggedIn(image: string): string | undefined {

@@ -158,9 +158,11 @@ export const network: readonly (WeighingRule | Row)[] = [
           command:
             "serving plan simple-server && sudo systemctl daemon-reload && sudo systemctl restart ollama",
         };
-      // Loopback by choice is fine.
-      if (refused === undefined && picture.stack !== undefined && !wantedFromAfar(picture))
-        return undefined;
+      // Loopback by choice is fine, and the plan's note is enough before anything runs.
+      const { update, filesAsApplied = [] } = picture;
+      const isEarly = update?.isApplied === false && filesAsApplied.length === 0;
+      const isChosen = picture.stack !== undefined && !wantedFromAfar(picture);
+      if (refused === undefined && (isChosen || isEarly)) return undefined;
       return {
         cause:
           "Ollama listens on loopback only, so no other machine and no container can reach it.",

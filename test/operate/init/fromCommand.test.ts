@@ -98,14 +98,16 @@ describe("what a command leaves open", () => {
       "The command doesn't set --max-model-len: the window is 262144.",
       "The command doesn't set --max-num-seqs: it is 4, the default of a stack file.",
       "The command has no --reasoning-parser, so none is passed. The model thinks: `model.thinking: true` passes its family's.",
-      "The command doesn't enable structured tool calls, so no coding client gets a file. To have one, write `tools: { parser: PARSER }` in place of `tools: { autoChoice: false }`, and add the client to `clients`.",
+      "Claude Code and Codex need structured tool calls, which the command leaves off, so no coding client gets a file. To have them, write `tools: { parser: qwen3_coder }` in place of `tools: { autoChoice: false }` (qwen3_coder is this model's parser), and add `claudeCode: {}` and `codex: {}` to `clients`.",
     ]);
   });
 
   it("is the share that an embedding model's whole window needs, as `models use` has it", async () => {
     const { server, text } = await written("vllm serve Qwen/Qwen3-Embedding-0.6B");
     expect(server).toMatchObject({ gpuMemoryUtilization: 0.15, maxModelLen: 32_768 });
-    expect(text).toContain("# computed: 4.02 GiB of weights and vLLM at the least, and 4 requests");
+    expect(text).toContain(
+      "# 0.15: computed: 4.02 GiB of weights and vLLM at the least, and 4 requests",
+    );
   });
 
   it.each([

@@ -300,7 +300,7 @@ describe("the stack file that init writes", () => {
     );
     expect(text).toContain("modelsDirectory: /data/ollama\n");
     expect(text).toContain("models: [ qwen3:8b, gemma4:e4b ]\n");
-    expect(machine.ledger.lines).toContainEqual(expect.objectContaining({ gib: 9.6 }));
+    expect(machine.ledger.lines).toContainEqual(expect.objectContaining({ gib: 13.18 }));
     expect(JSON.stringify(facts)).not.toContain("sk-abcd");
   });
 

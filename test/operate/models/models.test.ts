@@ -554,10 +554,10 @@ describe("serving models use", () => {
     expect(text).not.toMatch(/2026-01-01|environment: \{\}/);
     expect(text).toContain("          # Ours: as long as it gets.\n");
     expect(text).toContain(
-      "          # alone on the machine, published: spark-arena recipe-registry, #17 (2026-11-22)\n          gpuMemoryUtilization: 0.7\n",
+      "          # 0.7: alone on the machine, published: spark-arena recipe-registry, #17 (2026-11-22)\n          gpuMemoryUtilization: 0.7\n",
     );
     expect(text).toMatch(
-      /# published: spark-arena recipe-registry, #17 \(2026-11-22\)\n +maxModelLen: 131072\n/,
+      /# published: spark-arena recipe-registry, #17 \(2026-11-22\): maxModelLen 131072, maxNumBatchedTokens 8192\n +maxModelLen: 131072\n/,
     );
   });
 

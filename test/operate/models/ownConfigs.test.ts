@@ -430,11 +430,11 @@ it("changes a file that init wrote with the reasons in it, and nothing the secon
   const lines = block.split("\n").map((line) => line.trim());
   const above = (key: string) => lines[lines.findIndex((line) => line.startsWith(key)) - 1];
   expect([above("model:"), above("image:"), above("maxModelLen:")]).toEqual([
-    `# ${own}`,
+    `# ${own}: model.weightsGB 16.1`,
     "# Mine stays.",
-    reason,
+    reason.replace("#", "# 131072:"),
   ]);
-  expect(above("gpuMemoryUtilization:")).toBe(reason.replace("#", "# alone on the machine,"));
+  expect(above("gpuMemoryUtilization:")).toBe(reason.replace("#", "# 0.8: alone on the machine,"));
   expect(after).not.toContain("somebody's");
   const again = await change({ ...given, text: after });
   expect([again.after, again.diff]).toEqual([after, ""]);
