@@ -1,5 +1,8 @@
 import { expect, it } from "vitest";
+import { pinnedServer } from "../../../components/supply/pinned";
 import { imageOf } from "../../../operate/init/command/image";
+import { digestsOf } from "../../../operate/init/pinnedImages";
+import { httpServer } from "../../layers/httpServer";
 
 it.each([
   [
@@ -38,4 +41,45 @@ it.each([
   const { refused, ...read } = imageOf(image);
   expect(refused?.why).toBe(/can't be used/.test(mend) ? mend : undefined);
   expect(read).toEqual({ image: { image }, told: [], mend: [mend] });
+});
+
+it("a registry's digest pins a tag, with its versions where our list has the digest", async () => {
+  const known = pinnedServer();
+  const ours = known.versions.digest;
+  const other = `sha256:${"b".repeat(64)}`;
+  const asked: string[] = [];
+  const { port } = await httpServer(({ url = "", method }, response) => {
+    asked.push(`${method} ${url}`);
+    const digest = { "/v2/a/b/manifests/1.0": ours, "/v2/a/b/manifests/2.0": other }[url];
+    response.writeHead(digest === undefined ? 404 : 200, { "docker-content-digest": digest ?? "" });
+    response.end();
+  });
+  const name = (tag: string) => `localhost:${port}/a/b:${tag}`;
+  const pinned = `${name("4.0")}@${other}`;
+  const digests = await digestsOf([name("1.0"), name("2.0"), name("3.0"), pinned, "built:here"]);
+  expect([...digests]).toEqual(
+    expect.arrayContaining([
+      [name("1.0"), ours],
+      [name("2.0"), other],
+    ]),
+  );
+  expect([digests.size, asked.length]).toEqual([2, 3]);
+  const told = `${name("1.0")} is pinned by the digest that its registry gives for the tag today`;
+  const { vllm, digest } = known.versions;
+  expect(imageOf(name("1.0"), { digests })).toMatchObject({
+    image: {
+      image: `${name("1.0")}@${ours}`,
+      versions: { vllm, digest, evidence: "published" },
+    },
+    told: [`${told}.`],
+    mend: [],
+  });
+  expect(imageOf(name("2.0"), { digests })).toEqual({
+    image: { image: `${name("2.0")}@${other}` },
+    told: [expect.stringMatching(/today; `serving up` reads the versions inside\.$/)],
+    mend: [],
+  });
+  expect(imageOf(name("3.0"), { digests }).mend).toEqual([
+    expect.stringContaining("is kept as the command has it, and a tag can move"),
+  ]);
 });
