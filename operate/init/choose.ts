@@ -99,9 +99,9 @@ function refusedText(
   refused: ReturnType<typeof draft>["refused"],
   { image }: Pick<Wanted, "image">,
 ): string[] {
-  const isPinned = image?.image.includes("@") === true;
+  const isRead = image?.versions !== undefined;
   return refused
-    .filter(({ name }) => isPinned || !OF_IMAGE.includes(name))
+    .filter(({ name }) => isRead || !OF_IMAGE.includes(name))
     .map(({ message, line }) => message.replace(`stack file, line ${line}:`, "stack file:"));
 }
 
