@@ -99,5 +99,5 @@ async function probed(task: Task, parts: readonly Part[], { looked }: Done): Pro
 /** Begins a new line: that of the progress has no end. */
 function sayLeft(task: Task): void {
   if (process.stderr.isTTY) say("");
-  tell(task, LEFT_RUNNING);
+  tell(task, runsHere(LEFT_RUNNING));
 }

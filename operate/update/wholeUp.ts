@@ -5,6 +5,7 @@ import { changesOf } from "../../components/change";
 import { defined } from "../../faults/defined";
 import { fingerprintOfText } from "../../machines/update/fingerprint";
 import { engineFor } from "../engine/drive";
+import { missingOf } from "../fetch/needs";
 import { planScreen } from "../plan/screen/planScreen";
 import type { MachineView } from "../plan/screen/update";
 import { appliedViews } from "../plan/screenViews";
@@ -38,7 +39,7 @@ export async function wholeUp(task: Task, way: WholeWay): Promise<number> {
   if (now === undefined || task.signal.aborted) return 1;
   const then = { ...task, now, settings: fingerprintOfText(now.text) ?? "" };
   if (isAsPlanned(then)) return applied(then, way, looked);
-  tell(task, editedText(now.file));
+  tell(task, runsHere(editedText(now.file)));
   return 1;
 }
 
@@ -67,13 +68,15 @@ interface Showing {
 
 /** Prints the plan on one screen, with what the yes is about. */
 function show({ stack }: Task, now: PlannedStack, { looked, way }: Showing): void {
-  const { unread, judged } = looked;
+  const { lacking, unread, judged } = looked;
+  const downloads = lacking.some(({ needs }) => missingOf(needs).length > 0);
   const typed = (text: string) => runsHere(forStack(text, { stack }));
+  const next = typed(stepsText(way, { downloads, unread }, now.file));
   const screen = planScreen(now.plan, judged, {
     width: terminalWidth(process.stdout),
     typed,
     machines: viewsOfMachines(now, looked),
-    ...(judged.some(refuses) ? {} : { next: typed(stepsText(way, unread, now.file)) }),
+    ...(judged.some(refuses) ? {} : { next }),
   });
   printResult("text", undefined, screen);
 }

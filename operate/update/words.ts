@@ -82,10 +82,14 @@ export const nothingToPutBackText = ({ startedAt }: UnderWay, why: string): stri
   `The update of ${dateText(startedAt)} can't be put back: ${why} Nothing is under way any more; \`serving up\` applies the stack file as it is.`;
 
 /** What follows a yes to the whole way of an update, in its order. */
-export function stepsText(way: Required<PartOptions>, unread: readonly ImageEntry[], file: string) {
+export function stepsText(
+  way: Pick<Required<PartOptions>, "wait" | "verify">,
+  { downloads, unread }: { readonly downloads: boolean; readonly unread: readonly ImageEntry[] },
+  file: string,
+) {
   const images = [...new Set(unread.map(({ image }) => image))].join(" and ");
   const steps = [
-    ...(way.fetch ? ["download"] : []),
+    ...(downloads ? ["download"] : []),
     ...(unread.length === 0 ? [] : [`read ${images} (its versions go into ${basename(file)})`]),
     "apply",
     ...(way.wait ? ["wait"] : []),

@@ -49,7 +49,7 @@ describeEngineWithGpus("serving up at a terminal", () => {
     const terminal = up();
     await terminal.wrote(QUESTION);
     expect(plain(terminal).replaceAll(/\n +/g, " ")).toContain(
-      `Then: download, read ${image.tag} (its versions go into Pulumi.test.yaml), apply, wait, verify.`,
+      `Then: read ${image.tag} (its versions go into Pulumi.test.yaml), apply, wait, verify.`,
     );
     terminal.type("n\r");
     expect(await terminal.closed()).toMatchObject({ code: 1, sane: true });

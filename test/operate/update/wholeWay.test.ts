@@ -12,7 +12,9 @@ import { useText } from "../../../operate/update/useText";
 import type { Judged } from "../../../policies/judge";
 import { DIGEST, serverInput, stackInput } from "../../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../../fixtures/services";
+import { atKeyboard } from "../../layers/keyboard";
 import { temporaryFolder } from "../../layers/temporaryFolder";
+import { runServing } from "../runServing";
 
 const OTHER = `sha256:${"fedcba9876543210".repeat(4)}`;
 
@@ -47,6 +49,19 @@ describe("an image that nobody has looked into", () => {
   ])("%s", (_, server, entries) => {
     const settings = parseStackFile("Pulumi.dgx.yaml", text(server));
     expect(unreadEntries(settings).map(entryName)).toEqual(entries);
+  });
+});
+
+describe("an update at a terminal that is refused", () => {
+  it("says why on one screen, asks nothing, and starts neither a download nor the engine", async () => {
+    // Without a docker on PATH the preflight refuses it.
+    const { code, out, err } = await atKeyboard(["y"], () =>
+      runServing(["up", "--stack", "dgx"], { PATH: "/nowhere" }),
+    );
+    expect(code).toBe(1);
+    expect(out).toMatch(/^REFUSED by preflight of dgx: /);
+    expect(out).toContain("No `docker` on PATH");
+    expect(out + err).not.toMatch(/Go on|Then: |Pulumi CLI/);
   });
 });
 
