@@ -64,6 +64,7 @@ const WITH_LAYERS = [
   "test/real/update/*.test.ts",
   "test/real/python/*.test.ts",
   "test/real/on-demand-stack/*.test.ts",
+  "test/real/way/*.test.ts",
 ];
 
 /**
