@@ -32,11 +32,11 @@ export function servedSpeed(
 ): ServedSpeed | undefined {
   if (isPooling(server.model.kind)) return undefined;
   const { speculative } = server;
-  const published =
-    speeds && isAsRecipe(server, speeds) ? ofDrafts(speeds, speculative) : undefined;
-  const decode = ownFigure(server) ?? published ?? null;
-  const more = speculative === undefined && speeds?.draft && ofDrafts(speeds, speeds.draft);
-  return { decode, ...defined({ withDrafts: more || undefined }) };
+  const ofThis = speeds !== undefined && isAsRecipe(server, speeds) ? speeds : undefined;
+  const decode = ownFigure(server) ?? (ofThis && ofDrafts(ofThis, speculative)) ?? null;
+  const draft = speculative === undefined ? ofThis?.draft : undefined;
+  const withDrafts = ofThis && draft && ofDrafts(ofThis, draft);
+  return { decode, ...defined({ withDrafts }) };
 }
 
 function ownFigure(server: InferenceServerSettings): SpeedFigure | undefined {

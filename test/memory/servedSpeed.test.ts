@@ -51,13 +51,14 @@ describe("how fast a server answers as it is set", () => {
     ["a further variable", { environment: { A: "1" } }],
     ["a further argument", { extraArgs: ["--enforce-eager"] }],
     ["two GPUs", { tensorParallelSize: 2 }],
-  ])("is not known with %s", (_, changes) => {
-    expect(speedOf(changes)).toEqual({ decode: null, withDrafts: DRAFTED });
+    ["two machines", { nodes: ["one", "two"], tensorParallelSize: 2 }],
+  ])("is not known with %s, nor with drafts", (_, changes) => {
+    expect(speedOf(changes)).toEqual({ decode: null });
   });
 
   it("is not known of another image than the one that the recipe needs", () => {
     const other = { ...known, image: "eugr/spark:latest" };
-    expect(speedOf({}, other)?.decode).toBeNull();
+    expect(speedOf({}, other)).toEqual({ decode: null });
     expect(speedOf({}, { ...known, image: "vllm/vllm-openai:v0.33.0" })?.decode).toEqual(PLAIN);
   });
 

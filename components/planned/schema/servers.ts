@@ -142,7 +142,7 @@ export const servedSpeedSchema = z
     withDrafts: speedFigure
       .exactOptional()
       .describe(
-        "What `serving models use MODEL --drafts` would write; absent if the server has drafts already, or no figure is known.",
+        "The same with the drafts of `serving models use MODEL --drafts`; absent if the server has drafts already, or nobody's figure of these settings is known.",
       ),
   })
   .meta({ id: "ServedSpeed", description: "How fast a server answers, and whose figure that is." });

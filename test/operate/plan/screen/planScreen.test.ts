@@ -161,7 +161,7 @@ describe("a plan's screen", () => {
       "Nothing is refused. 1 warning, 0 notes.",
       "59.67 of dgx1's 121.63 GiB, 61.96 left",
       "  1 b       model, 55.67 GiB, rank 0 of 2, window 262,144, 4 agents at once,",
-      "            decode not known, 97.7 with drafts: add --drafts",
+      "            decode not known",
       "  memory    [111111111111112...............] 2 operating system 4.00",
       "  first up  downloads 22.0 GB of models, about 20.0 GB for 1 image; b answers in",
       "            13 to 23 min, later in 3 to 8 min",
