@@ -23,8 +23,12 @@ export const issueText = (value: unknown, issue: Issue, number: NumberKey): stri
 function formsText(value: unknown, issue: Issue): string | undefined {
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return undefined;
   const forms = [...new Set(issue.errors.map(([first]) => formText(first)))].join(" or ");
-  return wantedText(forms, value);
+  const isForNumber = issue.errors.some(([first]) => isNumberWanted(first));
+  return wantedText(forms, value) + (isForNumber ? quotesHint(value, "number") : "");
 }
+
+const isNumberWanted = (fault: Issue | undefined): boolean =>
+  fault?.code === "invalid_type" && fault.expected === "number";
 
 const wantedText = (wanted: string, value: unknown, got = given(value)): string =>
   value === undefined ? `This key is required (${wanted}).` : `Expected ${wanted}, got ${got}.`;

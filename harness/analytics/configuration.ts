@@ -11,6 +11,7 @@ import type { JsonDocument } from "../../faults/jsonDocument";
 import { nearOf } from "../../faults/quoting";
 import { readBy, softened, valueAt } from "../../faults/schemaFaults";
 import { secretPaths } from "../../faults/secrets";
+import { backendFaults } from "./backendRules";
 import {
   analyticsKeys,
   type ConcreteKey,
@@ -64,15 +65,17 @@ export function configureAnalytics(sources: AnalyticsSources): AnalyticsConfigur
   const env = readVariables(sources.environment, "environment", prefix, tools);
   selectJudgeBlock(dotenv.values, env.values);
   const cli = readSettings(sources.settings, prefix);
+  const values = effectiveValues({
+    default: defaults,
+    file,
+    dotenv: dotenv.values,
+    env: env.values,
+    cli: cli.values,
+  });
+  const ofBackends = backendFaults(values, document);
   return {
-    values: effectiveValues({
-      default: defaults,
-      file,
-      dotenv: dotenv.values,
-      env: env.values,
-      cli: cli.values,
-    }),
-    faults: [...ofFile, ...dotenv.faults, ...env.faults, ...cli.faults],
+    values,
+    faults: [...ofFile, ...dotenv.faults, ...env.faults, ...cli.faults, ...ofBackends],
     wrongArguments: cli.faults.length > 0,
   };
 }

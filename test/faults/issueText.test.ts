@@ -67,6 +67,7 @@ describe("why a schema refuses a value, in words", () => {
     ["map", [], "Expected a map, got a list."],
     ["block", "x", "Expected a map, got text (`x`)."],
     ["budget", "x", "Expected empty text or a number, got text (`x`)."],
+    ["budget", "50", "Expected empty text or a number, got text (`50`). Write it without quotes."],
     ["told", null, "Expected a number, got nothing (null). (Longest answer.)"],
   ])("%s: %j", (key, value, message) => {
     expect(messageOf(key, value)).toBe(message);

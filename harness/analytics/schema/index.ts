@@ -323,6 +323,9 @@ const sourcesSchema = () =>
     )
     .meta({ placeholder: "tool", variable: "SA_SOURCE_<KEY>" });
 
+/** The harness's modes. Empty text, as any key of text may be, leaves it to the harness. */
+const REDACTION_MODES = ["code", "metadata-only", "none", ""] as const;
+
 /** The only home of the keys' defaults; order is the order in which they are shown. */
 const sessionAnalytics = () =>
   strictObject({
@@ -341,8 +344,8 @@ const sessionAnalytics = () =>
     benchmark_runs_root: text("Folder in which the runs of benchmarks are; empty for none.", {
       variable: "SA_BENCHMARK_RUNS_ROOT",
     }),
-    redaction_mode: word(
-      "code",
+    redaction_mode: key(
+      z.enum(REDACTION_MODES).default("code"),
       "What is taken out of sessions before they are kept or judged: `code` takes out code and secrets, `metadata-only` all text, `none` nothing.",
       { variable: "SA_REDACTION" },
     ),

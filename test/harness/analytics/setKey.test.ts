@@ -15,7 +15,7 @@ const set = (document: Record<string, unknown>, name: string, text: string) =>
 describe("setting one key", () => {
   it.each([
     ["a number", "embedding.workers", "4", { embedding: { workers: 4 } }],
-    ["text, although it looks like a number", "redaction_mode", "1", { redaction_mode: "1" }],
+    ["text, although it looks like a number", "kuzu_path", "1", { kuzu_path: "1" }],
     [
       "a list with commas",
       "routing_evidence_roots",

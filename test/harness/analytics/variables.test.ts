@@ -22,6 +22,75 @@ function configure({ file, dotenv, env = {}, set = {}, prefix = "HX_" }: Sources
   return { values: shownValues(configuration), faults: configuration.faults };
 }
 
+describe("a mode of redaction that the harness lacks", () => {
+  it.each<[string, Sources]>([
+    ["the file", { file: { redaction_mode: "nome" } }],
+    [".env", { dotenv: { HX_SA_REDACTION: "nome" } }],
+    ["the environment", { env: { HX_SA_REDACTION: "nome" } }],
+    ["an argument", { set: { redaction_mode: "nome" } }],
+  ])("is refused in %s, and sets nothing", (_, sources) => {
+    const { values, faults } = configure(sources);
+    expect(faults.map(({ path, severity }) => [path, severity])).toEqual([
+      ["redaction_mode", "error"],
+    ]);
+    expect(values.redaction_mode).toEqual({ value: "code", layer: "default" });
+  });
+});
+
+describe("backends that can't work", () => {
+  const warned = (sources: Sources) =>
+    configure(sources).faults.map(({ path, code, severity, line }) => [path, code, severity, line]);
+  const openai = { backend: "openai", model: "m" };
+
+  it.each<[string, Sources, unknown[]]>([
+    [
+      "a mistyped one",
+      { file: { embedding: { backend: "olama" }, judge: { default: { backend: "opnai" } } } },
+      [
+        ["embedding.backend", "unknown_backend", "warning", 1],
+        ["judge.default.backend", "unknown_backend", "warning", 1],
+      ],
+    ],
+    [
+      "openai without an address and a model",
+      { env: { HX_SA_JUDGE_BACKEND: "openai" } },
+      [
+        ["judge.default.model", "no_model", "warning", undefined],
+        ["judge.base_url", "no_api_address", "warning", undefined],
+      ],
+    ],
+    [
+      "a tool's own judge with an address without a version",
+      { file: { judge: { by_copilot: { aider: openai }, base_url: "http://h:8001" } } },
+      [["judge.base_url", "no_api_address", "warning", 1]],
+    ],
+    [
+      "embedding by openai at Ollama's address",
+      { env: { HX_SA_EMBED_BACKEND: "openai" } },
+      [["embedding.ollama_url", "no_api_address", "warning", undefined]],
+    ],
+  ])("warns of %s", (_, sources, expected) => {
+    expect(warned(sources)).toEqual(expected);
+  });
+
+  it.each<[string, Sources]>([
+    ["a tool that judges", { file: { judge: { default: { backend: "pi" } } } }],
+    [
+      "an address that another layer has",
+      {
+        file: { judge: { default: openai } },
+        env: { HX_SA_JUDGE_BASE_URL: "http://h:8001/v1" },
+      },
+    ],
+    [
+      "what only the file lacks",
+      { file: { judge: { default: openai } }, dotenv: { HX_SA_JUDGE_BACKEND: "ollama" } },
+    ],
+  ])("takes %s", (_, sources) => {
+    expect(warned(sources)).toEqual([]);
+  });
+});
+
 describe("variables over the file", () => {
   it("come from .env, then from the environment, then from arguments", () => {
     const name = "similarity.top_k";
@@ -42,9 +111,9 @@ describe("variables over the file", () => {
     ["HX_SA_DSN is read directly", { HX_SA_DSN: "sqlite:///x" }, "dsn", "sqlite:///x"],
     [
       "HX_SA_JUDGE_BACKEND sets the default judge",
-      { HX_SA_JUDGE_BACKEND: "openai" },
+      { HX_SA_JUDGE_BACKEND: "claude-code" },
       "judge.default.backend",
-      "openai",
+      "claude-code",
     ],
     ["HX_SA_JUDGE_MODEL, too", { HX_SA_JUDGE_MODEL: "m" }, "judge.default.model", "m"],
     [

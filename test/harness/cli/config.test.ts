@@ -287,10 +287,10 @@ describe("serving harness check analytics", () => {
     const file = join(home, "session-analytics.json");
     const check = ["harness", "check", "analytics", "--home", home];
     expect(await runServing(check)).toEqual({ code: 2, out: `${file}: no such file\n`, err: "" });
-    writeFileSync(file, '{"redaction_mode": 3}');
+    writeFileSync(file, '{"kuzu_path": 3}');
     const wrong = await runServing(check);
     expect(wrong.code).toBe(1);
-    expect(wrong.out).toContain(`error: ${file}:1:20 redaction_mode: Expected text, got a number.`);
+    expect(wrong.out).toContain(`error: ${file}:1:15 kuzu_path: Expected text, got a number.`);
     writeFileSync(file, "{}");
     expect(await runServing(check)).toEqual({ code: 0, out: `${file}: valid\n`, err: "" });
   });

@@ -41,7 +41,8 @@ function forms(schema: JsonSchema): JsonSchema[] {
 function wordsOf(schema: JsonSchema): string[] {
   const { type, minimum, maximum, exclusiveMinimum, exclusiveMaximum, minItems, items } = schema;
   if (schema.const !== undefined) return [schema.const === "" ? "empty" : `\`${schema.const}\``];
-  if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``);
+  if (schema.enum !== undefined)
+    return schema.enum.map((value) => (value === "" ? "empty" : `\`${value}\``));
   const bounds = [minimum, maximum, exclusiveMinimum, exclusiveMaximum].filter(
     (bound) => bound !== undefined,
   );
