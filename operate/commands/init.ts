@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { headed } from "../../commandLine/layout";
+import type { Format } from "../../commandLine/output";
 import { operatorHome } from "../../components/evidence";
 import { newKey } from "../../components/planned";
 import { declaresNothing, machine } from "../../components/settings";
@@ -10,9 +11,12 @@ import { defined } from "../../faults/defined";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { plainJson } from "../../faults/plainText";
 import { valueBy } from "../../faults/schemaFaults";
+import { shellWords } from "../../faults/shellWords";
 import { readTextFile } from "../../faults/textFile";
 import { isOverSsh } from "../../machines/address";
 import { OTHER_DEVICE, whyNoServer } from "../../machines/devices/devices";
+import { addServers } from "../init/add/addServers";
+import { addOutcome } from "../init/add/outcome";
 import { appliedAlready } from "../init/appliedAlready";
 import { choose } from "../init/choose";
 import { type CommandNotes, notesText } from "../init/command/notes";
@@ -31,10 +35,13 @@ import { ONTO_PATH } from "../packages/pin";
 import { readHost } from "../sees/computer/computer";
 import { type HostFacts, hostFacts } from "../sees/computer/facts";
 import { sourcesAt, thisComputer } from "../sees/computer/sources";
+import { type OneMachine, readOneMachine } from "../stack/readStack";
 import {
   askedStack,
   impliedStack,
+  machineOption,
   projectOrProgram,
+  sampleMeant,
   stackNames,
   stackPath,
 } from "../stack/stackFile";
@@ -43,10 +50,11 @@ import { takeRecords, verifiedStackFiles } from "../verify/lastVerify";
 
 type InitOptions = Readonly<
   Partial<
-    Record<"name" | "from" | "on" | "fromCommand" | "pin" | "ci", string> &
+    Record<"name" | "from" | "on" | "fromCommand" | "pin" | "ci" | "machine", string> &
       Record<"facts" | "yes" | "all", true>
   > & {
     readonly install: boolean;
+    readonly format: Format;
   }
 >;
 
@@ -55,16 +63,19 @@ export function initCommand(): Command {
     name: "init",
     options: initOptions(),
     notes: `In a folder without a project it makes one: package.json, Pulumi.yaml, .gitignore, and what \`npm install\` brings. In a
-folder with a project it adds a stack file, in one step. No existing file is overwritten; nothing on the machine is
-changed or started. A server's argv is read without its keys.
+folder with a project it adds a stack file, in one step. Nothing on the machine is changed or started. A server's argv is
+read without its keys.
 
 With --from-command, server B runs what a published command or file runs: model, share, window and so on become settings,
 the rest \`extraArgs\`. A file may be a shell script, a recipe of sparkrun, a compose file, a systemd unit, a Podman Quadlet, a
 Kubernetes manifest, a llama-swap configuration, vLLM's own --config, or what \`docker inspect\` prints. It names what it leaves
 out, with the reason. No secret is written, and nothing of it is run.
 
-Exit code: 0 written, 1 written, but something has to be fixed first, as it says, 2 wrong use, an unreadable
-file, or a stack file that is there already.`,
+Where the stack file is there, --from-command adds the server to it, under the next free letter, port and name: it shows
+the change and the plan that comes of it, and writes after a yes or with --yes. The old file is kept beside it.
+
+Exit code: 0 written, 1 not written, or written but something has to be fixed first, as it says, 2 wrong use, an
+unreadable file, or without --from-command a stack file that is there already.`,
     example: "init --yes",
     run: async (options: InitOptions) =>
       options.facts === true ? printed(await factsOf(options)) : initialized(options),
@@ -94,12 +105,13 @@ const initOptions = (): Option[] => [
   new Option("--facts", "print what was found as JSON, and write nothing"),
   new Option(
     "-y, --yes",
-    "ask nothing: take the model that fits best, this machine alone, the clients on PATH",
+    "ask nothing: take the model that fits best, this machine alone, the clients on PATH; or add the server",
   ),
   new Option(
     "--ci <service>",
     `also write a workflow that posts the plan of a pull request: ${WORKFLOW}`,
   ).choices(["github"]),
+  machineOption(),
   new Option("--no-install", "print `npm install` instead of running it"),
   new Option(
     "--pin <spec>",
@@ -125,6 +137,10 @@ async function initialized(options: InitOptions): Promise<Outcome> {
   if (kept !== undefined) return surrounded(kept, project, options, pin);
   const { command, isFacts } = await publishedIn(options);
   const looked = isFacts ? options : defined({ ...options, from: undefined });
+  const there = command && stackFileThere(asked ?? onlyStack(project, looked), project);
+  if (command !== undefined && there !== undefined) return added(there, command, options, looked);
+  if (options.machine !== undefined)
+    throw new WrongUse("--machine is for a stack file that is there and gets a server.");
   const facts = await factsOf(looked);
   const name = asked ?? hostStack(facts.host);
   const file = stackPath({ stack: name }, project.folder);
@@ -193,6 +209,64 @@ async function surrounded(
     ...(next.length === 0 ? [] : ["", headed("Next:", next)]),
   ];
   return { result: { file, made, mend, next }, text: text.join("\n"), failed: mend.length > 0 };
+}
+
+/** The project's only stack, which is the machine's where no other machine was named. */
+const onlyStack = ({ isNew }: Project, { from, on }: InitOptions): string | undefined =>
+  isNew || from !== undefined || on !== undefined || sampleMeant({}) !== undefined
+    ? undefined
+    : impliedStack();
+
+/** The file of a stack, where it declares something. */
+function stackFileThere(stack: string | undefined, { folder, isNew }: Project) {
+  if (stack === undefined) return undefined;
+  const file = stackPath({ stack }, folder);
+  if (!existsSync(file) || declaresNothing(file, readTextFile(file))) return undefined;
+  if (isNew)
+    throw new WrongUse(
+      `${file} is there, without a project around it: run \`serving init\` first, then this again.`,
+    );
+  return file;
+}
+
+/** Adds the servers of a command to a stack file. */
+async function added(
+  file: string,
+  command: Given,
+  options: InitOptions,
+  looked: InitOptions,
+): Promise<Outcome> {
+  const { all, machine: named, yes, format, ci } = options;
+  if (ci !== undefined)
+    throw new WrongUse(`--ci ${ci}: run it by itself, since ${file} is there already.`);
+  const into = readOneMachine(file, named);
+  const seen = await seenOn(into, looked);
+  const home = looked.from === undefined && looked.on === undefined ? operatorHome() : undefined;
+  const place = { name: into.name, project: projectOrProgram(), ...defined({ home }) };
+  const made = await calledBy(command.source, () =>
+    addServers(into, { command, all, ask: digestsOf, seen, place }),
+  );
+  return addOutcome(into, made, { yes: yes === true, format, again: againText(options) });
+}
+
+/** What is seen of a stack file's machine; nothing where it can't be looked at and nobody asked for that. */
+async function seenOn({ settings }: OneMachine, options: InitOptions) {
+  if (options.from !== undefined || options.on !== undefined) return factsOf(options);
+  const on = isOverSsh(settings) ? settings.dockerHost : undefined;
+  try {
+    return await factsOf({ ...options, ...defined({ on }) });
+  } catch (error) {
+    if (error instanceof Failed) return undefined;
+    throw error;
+  }
+}
+
+/** The same command with a yes. */
+function againText({ name, machine, on, from, fromCommand, all }: InitOptions): string {
+  if (fromCommand === "-" || from === "-") return "the same command with `--yes`";
+  const given = Object.entries({ name, machine, on, from, "from-command": fromCommand });
+  const words = given.flatMap(([key, value]) => (value === undefined ? [] : [`--${key}`, value]));
+  return shellWords(["serving", "init", ...words, ...(all ? ["--all"] : []), "--yes"]);
 }
 
 /** What `serving verify` kept about stack files moves with them. */

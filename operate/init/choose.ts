@@ -11,11 +11,10 @@ import { refuseCommand } from "./command/words";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
 import { draft } from "./draft";
 import { toMend, unexplainedMemory } from "./found";
+import { type AskRegistry, pinnedServers } from "./from/pinnedServers";
 import { readServers } from "./from/published";
-import { commandServers } from "./from/severalServers";
 import type { Published } from "./from/source";
 import { type Offer, offerBesideLowered, offers, type Place } from "./offers";
-import type { Digests } from "./pinnedImages";
 import {
   type Ask,
   askAdministrator,
@@ -37,7 +36,7 @@ export interface Answers {
   /** A published command that server B is to run. */
   readonly command?: Published;
   /** Asks registries for the digests of images that name none. */
-  readonly askRegistry?: (images: readonly string[]) => Promise<Digests>;
+  readonly askRegistry?: AskRegistry;
   /** Whether each server is wanted of a text that starts one or another. */
   readonly all?: boolean;
 }
@@ -120,7 +119,7 @@ const OF_ANOTHER =
 interface Commanded {
   readonly command: Published;
   readonly all: boolean | undefined;
-  readonly ask: Answers["askRegistry"] | undefined;
+  readonly ask: AskRegistry | undefined;
 }
 
 /** Server B by a command, on a machine that can have one, with digests that registries know. */
@@ -130,15 +129,7 @@ async function commanded(
   base: Wanted,
   place: Place,
 ): Promise<Chosen> {
-  const read = readServers(command, all);
-  const asWritten = commandServers(read, { facts, base, place });
-  const { server: first, refused } = asWritten;
-  const images = [first, ...(first.beside ?? [])].map(({ image }) => image.image);
-  const digests = refused.length > 0 ? undefined : await ask?.(images);
-  const byCommand =
-    digests === undefined || digests.size === 0
-      ? asWritten
-      : commandServers(read, { facts, base: { ...base, digests }, place });
+  const byCommand = await pinnedServers(readServers(command, all), { facts, base, place }, ask);
   const { model: id, recipe } = byCommand;
   const cached = facts.modelCache.models.some((each) => each.id === id && each.whole);
   return { byCommand, offer: { id, cached, weightsGB: recipe?.weights.diskGB } };

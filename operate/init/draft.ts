@@ -16,7 +16,8 @@ import type { HostFacts } from "../sees/computer/facts";
 import { pageFromProject, projectOrProgram } from "../stack/stackFile";
 import { commented, commentedYaml } from "../stackEdit/commentedYaml";
 import { found } from "./found";
-import { machineName, settingsFor, shareOfA, type Wanted } from "./settings";
+import { machineName, newServers, settingsFor, shareOfA, type Wanted } from "./settings";
+import { withServers } from "./withServers";
 
 /**
  * Writes, plans and judges a stack file. `home` is that of the operator where the facts are of this
@@ -31,7 +32,7 @@ export function draft(
 ) {
   const { text, settings } = writtenDraft(facts, wanted, toMend);
   const { planned, policies } = judgedPlan(settings, draftEvidence(settings, home));
-  const machine = machineOf(planned);
+  const machine = machineOf(planned, wanted);
   const refused = policies.filter(({ verdict }) => verdict === "refused");
   /** What the preflight of `up` would find of it on this machine. */
   const findings = judgeMachine(machine, machineFacts(facts, machine, wanted));
@@ -44,8 +45,14 @@ function writtenDraft(facts: HostFacts, wanted: Wanted, toMend: readonly string[
   return { text, settings: parseStackFile(`Pulumi.${wanted.name}.yaml`, text) };
 }
 
-/** What a stack file would say, without its text: no fault of it has a line. Throws `FaultyInput`. */
+/**
+ * What a stack file would say: a new one without its text, so that no fault of it has a line. Throws
+ * `FaultyInput`.
+ */
 export function readDraft(facts: HostFacts, wanted: Wanted): StackSettings {
+  const { into, server } = wanted;
+  if (into !== undefined)
+    return parseStackFile(into.file, withServers(into, newServers(facts, wanted, server ?? [])));
   const machines = { [machineName(wanted)]: settingsFor(facts, wanted).settings };
   return parseEngineConfig({ [`${NAMESPACE}:machines`]: JSON.stringify(machines) });
 }
@@ -53,11 +60,13 @@ export function readDraft(facts: HostFacts, wanted: Wanted): StackSettings {
 /** A stack file that is planned, and judged by no policy; `home` as for `draft`. */
 export function plannedDraft(facts: HostFacts, wanted: Wanted, home?: string) {
   const settings = readDraft(facts, wanted);
-  return { settings, machine: machineOf(plan(settings, draftEvidence(settings, home))) };
+  return { settings, machine: machineOf(plan(settings, draftEvidence(settings, home)), wanted) };
 }
 
-function machineOf({ machines: [machine] }: Pick<Plan, "machines">): MachinePlan {
-  if (machine === undefined) throw new Error("a stack file of one machine plans one");
+function machineOf({ machines }: Pick<Plan, "machines">, { name, into }: Wanted): MachinePlan {
+  const own = into?.name ?? machineName({ name });
+  const machine = machines.find((each) => each.name === own);
+  if (machine === undefined) throw new Error("a stack file plans the machine that it declares");
   return machine;
 }
 

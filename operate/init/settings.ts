@@ -13,10 +13,14 @@ import { upToHundredth } from "../../vllm/utilization";
 import { reasonsOf, type ServerValue } from "../models/serverValues";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
 import { INSTANCE_A_KEY } from "../sees/instanceA";
+import type { OneMachine } from "../stack/readStack";
 import { pageFromProject } from "../stack/stackFile";
+import type { EditValue } from "../stackEdit/applyEdits";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
+import { declaredPorts } from "./declared";
 import type { Digests } from "./pinnedImages";
 import { isInRegistry, pinsImage, type ServerImage } from "./serverImage";
+import type { NewServer } from "./withServers";
 
 /** A server of ours in a new stack file. */
 export interface WantedServer {
@@ -30,6 +34,8 @@ export interface WantedServer {
 export interface Wanted {
   /** Name of the stack. */
   readonly name: string;
+  /** The stack file that gets the servers, where there is one already. */
+  readonly into?: OneMachine;
   /** Server B's own values; without them there is no B. */
   readonly server?: readonly ServerValue[];
   /** Its key in the file, where there are several. Default: b. */
@@ -226,31 +232,39 @@ function ourServers(
   values: readonly ServerValue[],
   comments: Map<string, string>,
 ) {
-  const { key = "b", beside = [], image = pinnedServer() } = wanted;
-  const own = { key, values, image, port: wanted.port ?? freePort(8001, facts, wanted) };
-  const blocks = [own, ...beside].map((server) => {
-    if (server.key !== "b")
-      comments.set(`inferenceServers.${server.key}`, "A further vLLM of ours, in a container.");
-    return [server.key, serverBlock(server, comments, wanted.key)] as const;
+  const blocks = newServers(facts, wanted, values).map(({ key, block, reasons }) => {
+    if (key !== "b")
+      comments.set(`inferenceServers.${key}`, "A further vLLM of ours, in a container.");
+    for (const [path, why] of reasons) comments.set(`inferenceServers.${key}.${path}`, why);
+    return [key, block] as const;
   });
   return { inferenceServers: Object.fromEntries(blocks) };
 }
 
-/** The block of one server. Where it is one of several, its image is pinned by its key. */
-function serverBlock(
+/** Server B, and the others beside it, as a stack file has them. */
+export function newServers(
+  facts: HostFacts,
+  wanted: Wanted,
+  values: readonly ServerValue[],
+): NewServer[] {
+  const { key = "b", beside = [], image = pinnedServer() } = wanted;
+  const own = { key, values, image, port: wanted.port ?? freePort(8001, facts, wanted) };
+  return [own, ...beside].map((server) => newServer(server, wanted.key));
+}
+
+/** One server. Where it is one of several, its image is pinned by its key. */
+function newServer(
   { key, values, image, port }: WantedServer,
-  comments: Map<string, string>,
   ofSeveral: string | undefined,
-): Settings {
-  const block: Settings = {};
+): NewServer {
+  const block: Record<string, EditValue> = {};
   for (const { path, value } of values) putAt(block, path, value);
-  for (const [path, why] of reasonsOf(values)) comments.set(`inferenceServers.${key}.${path}`, why);
   const pins = isInRegistry(image.image)
     ? `: ${pinsImage(image, ofSeveral && key)} pins it.`
     : ", and no registry has this image.";
-  if (!image.image.includes("@"))
-    comments.set(`inferenceServers.${key}.image`, `A tag alone can move${pins}`);
-  return { ...block, ...image, port };
+  const reasons = reasonsOf(values);
+  if (!image.image.includes("@")) reasons.set("image", `A tag alone can move${pins}`);
+  return { key, values, block: { ...block, ...image, port }, reasons };
 }
 
 /** The machine's name in the file: the stack's, as far as a machine may have it. */
@@ -272,13 +286,15 @@ const LAST_PORT = 65_535;
 export function freePort(
   port: number,
   { ports, docker }: Pick<HostFacts, "ports" | "docker">,
-  wanted: Pick<Wanted, "name" | "port" | "beside">,
+  wanted: Pick<Wanted, "name" | "port" | "beside" | "into">,
 ): number {
   const ours = docker.reachable
     ? docker.ours.filter(({ machine }) => machine === machineName(wanted))
     : [];
   const taken = new Set(ports);
-  const planned = new Set([wanted.port, ...(wanted.beside ?? []).map(({ port: own }) => own)]);
+  const declared = wanted.into === undefined ? [] : declaredPorts(wanted.into).keys();
+  const besides = (wanted.beside ?? []).map(({ port: own }) => own);
+  const planned = new Set([wanted.port, ...besides, ...declared]);
   for (const own of ours.flatMap((each) => each.ports)) taken.delete(own);
   for (let free = port; free <= LAST_PORT; free++)
     if (!planned.has(free) && !taken.has(free)) return free;

@@ -22,7 +22,7 @@ export function keptIn(path: string, { from, on }: Asked): string {
     ? ""
     : " If it is of another machine, add `--name NAME`.";
   throw new WrongUse(
-    `${path} is there already and stays as it is. Edit it, or move it away and run \`serving init\` again.${another}`,
+    `${path} is there already and stays as it is. Edit it: \`serving init --from-command COMMAND\` adds a server to it. Or move it away and run \`serving init\` again.${another}`,
   );
 }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isMap, isScalar, parse, parseDocument } from "yaml";
+import { parse } from "yaml";
 import { Failed, SeveralMeant, WrongUse } from "../../commandLine/exit";
 import type { Recipe } from "../../components/catalogue";
 import {
@@ -19,12 +19,12 @@ import { pinEdits } from "../pin/writePin";
 import type { OneMachine } from "../stack/readStack";
 import { pageFromProject } from "../stack/stackFile";
 import { applyEdits, type Edit, unifiedDiff } from "../stackEdit/applyEdits";
-import { commented } from "../stackEdit/commentedYaml";
 import { clientChanges } from "./clientChanges";
 import { type Fit, fitModel } from "./fit";
 import { lowerText, sharesToLower } from "./lowerShare";
+import { withoutReasons, withReasons } from "./reasons";
 import { aloneIn, currentServer, leavesOf, type Seat } from "./seat";
-import { BEGINS_REASON, modelKeys, reasonsOf } from "./serverValues";
+import { modelKeys, reasonsOf } from "./serverValues";
 
 /** The change of a stack file by which a server serves a model. */
 export interface ModelChange {
@@ -111,7 +111,7 @@ export function changeModel(stack: OneMachine, seat: Seat, recipe: Recipe): Mode
   // Before the edits, as a reason whose key goes would stand above another comment.
   const bare = withoutReasons(stack.text, seat);
   const edited = applyEdits(bare, editsOf(stack, seat, found));
-  const after = bare === stack.text ? edited : withReasons(edited, seat, found);
+  const after = bare === stack.text ? edited : withReasons(edited, seat, reasonsOf(found.values));
   const read = orInputFault(() => parseStackFile(stack.file, after));
   if (read instanceof FaultyInput) throw new Failed(faultyWith(recipe.id, read, stack.file));
   if (read instanceof Error) throw read;
@@ -139,49 +139,6 @@ function otherServers({ settings, machine, server }: Seat, after: StackSettings)
 function faultyWith(id: string, { faults }: FaultyInput, file: string): string {
   const said = faults.map(({ path, message }) => `${path}: ${message}`).join(" ");
   return `${id} conflicts with the rest of ${file}. ${said} Change that first, or keep the present model and give this one a server of its own: \`--server NAME\`.`;
-}
-
-/** Where the lines of a seat's server begin and end. */
-function linesOfServer(text: string, { machine, server }: Seat): readonly [number, number] {
-  const path = ["config", `${NAMESPACE}:machines`, machine, "inferenceServers"];
-  const servers = parseDocument(text).getIn(path, true);
-  const pair = isMap(servers)
-    ? servers.items.find(({ key }) => isScalar(key) && key.value === server)
-    : undefined;
-  if (!isScalar(pair?.key) || !isMap(pair.value) || pair.value.flow === true) return [0, 0];
-  // The block of YAML begins at its first key, behind that key's indentation and comments.
-  const [, name = 0] = pair.key.range ?? [];
-  const [, end = 0] = pair.value.range ?? [];
-  return [text.indexOf("\n", name) + 1, end];
-}
-
-/** A text without the reasons that init wrote above a server's values. */
-function withoutReasons(text: string, seat: Seat): string {
-  const [start, end] = linesOfServer(text, seat);
-  let isReason = false;
-  const kept = text
-    .slice(start, end)
-    .split("\n")
-    .filter((line) => {
-      isReason = BEGINS_REASON.test(line) || (isReason && /^ *# /.test(line));
-      return !isReason;
-    });
-  return `${text.slice(0, start)}${kept.join("\n")}${text.slice(end)}`;
-}
-
-/** A text with the reason of each of a model's values above it. */
-function withReasons(text: string, seat: Seat, { values }: Fit): string {
-  const [start, end] = linesOfServer(text, seat);
-  const reasons = reasonsOf(values);
-  const lines = text
-    .slice(start, end)
-    .split("\n")
-    .flatMap((line) => {
-      const [, indent = "", key = ""] = /^( *)([A-Za-z]+):/.exec(line) ?? [];
-      const why = [...reasons].find(([of]) => of === key || of.startsWith(`${key}.`));
-      return why === undefined ? [line] : [`${commented(why[1], indent)}${line}`];
-    });
-  return `${text.slice(0, start)}${lines.join("\n")}${text.slice(end)}`;
 }
 
 function editsOf({ settings, text }: OneMachine, seat: Seat, { values }: Fit): Edit[] {

@@ -1,6 +1,8 @@
 import type { StackSettings } from "../../components/settings";
 import { imageReference } from "../../machines/docker/imageReference";
-import { refusedUnread } from "./judgeImage";
+import type { Judged } from "../../policies/judge";
+import type { PlannedStack } from "../stack/readStack";
+import { isPinRule, refusedUnread } from "./judgeImage";
 import { type ImageEntry, imageEntries } from "./writePin";
 
 /**
@@ -22,3 +24,18 @@ function isUnread({ path, image, versions }: ImageEntry): boolean {
 /** Whether the versions of an entry are known without a look into its image. */
 export const isKnown = ({ image, versions }: ImageEntry): boolean =>
   imageReference(image)?.digest !== undefined && versions !== undefined;
+
+/** Whether a look into the images of these entries mends what a policy refuses. */
+export const mendsByReading = (
+  { name, resource }: Judged,
+  unread: readonly ImageEntry[],
+  { plan }: PlannedStack,
+): boolean =>
+  isPinRule(name) &&
+  unread.some(({ machine, image }) =>
+    plan.machines.some(
+      ({ name: its, containers }) =>
+        its === machine &&
+        containers.some((each) => each.resource === resource && each.image === image),
+    ),
+  );

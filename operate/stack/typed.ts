@@ -53,7 +53,7 @@ export function typedFor({ stack, file }: StackFileOptions): (command: string) =
 
 /** Our commands, where a line has them as somebody types them. */
 const OURS =
-  /(?<!-- )\bserving (?=(?:plan|pin|fetch|preview|up|down|refresh|verify|logs|doctor|start|stop|status|backup|restore|models|bench)\b)/g;
+  /(?<!-- )\bserving (?=(?:plan|pin|fetch|preview|up|down|refresh|verify|logs|doctor|start|stop|status|backup|restore|models|bench|init)\b)/g;
 
 /** Folders that npm puts in front of the PATH of what it runs: a person's shell doesn't have them. */
 const OF_NPM = /[\\/](?:node_modules[\\/]\.bin|node-gyp-bin)[\\/]?$/;

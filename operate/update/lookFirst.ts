@@ -5,13 +5,13 @@ import type { Judged } from "../../policies/judge";
 import { stateIsEmpty } from "../engine/backend";
 import { policyLevels } from "../engine/drive";
 import { whyNotFetched } from "../fetch/needs";
-import { unreadEntries } from "../pin/unread";
+import { mendsByReading, unreadEntries } from "../pin/unread";
 import type { ImageEntry } from "../pin/writePin";
 import { policiesOn } from "../plan/judgedPlan";
 import type { PlannedStack } from "../stack/readStack";
 import { projectFolder } from "../stack/stackFile";
 import { type Lacking, lackingOnThoseThere } from "./bring";
-import { mendsByReading } from "./readInside";
+
 import type { Task } from "./task";
 import { readApplied } from "./verifiedUp";
 import type { Applied } from "./wayBack";

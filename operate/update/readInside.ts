@@ -1,26 +1,10 @@
 import { Failed } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
-import type { Judged } from "../../policies/judge";
-import { isPinRule, judgeImage } from "../pin/judgeImage";
+import { judgeImage } from "../pin/judgeImage";
 import { type ImageReading, readImage } from "../pin/readImage";
 import { isKnown } from "../pin/unread";
 import { entryName, type ImageEntry, type Pin, writePins } from "../pin/writePin";
 import type { PlannedStack } from "../stack/readStack";
-
-/** Whether a look into the images of these entries mends what a policy refuses. */
-export const mendsByReading = (
-  { name, resource }: Judged,
-  unread: readonly ImageEntry[],
-  { plan }: PlannedStack,
-): boolean =>
-  isPinRule(name) &&
-  unread.some(({ machine, image }) =>
-    plan.machines.some(
-      ({ name: its, containers }) =>
-        its === machine &&
-        containers.some((each) => each.resource === resource && each.image === image),
-    ),
-  );
 
 /**
  * Looks into images, and writes their digests and versions into the stack file. Returns `false`

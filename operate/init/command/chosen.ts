@@ -44,7 +44,7 @@ const OF_MODEL = ["model.family", "model.kind"];
 export function chosenValues(said: readonly ServerValue[], around: Surroundings): Chosen {
   const { facts, recipe } = around;
   const has = (path: string) => said.some((each) => each.path.join(".") === path);
-  const beside = facts.servers.length > 0;
+  const beside = facts.servers.length > 0 || sharesMachine(around.wanted);
   const open = !has("gpuMemoryUtilization") || !has("maxModelLen");
   const { largest, window, computed } = open ? room(said, around) : NO_ROOM;
   const id = String(said.find(({ path }) => path.join(".") === "model.id")?.value);
@@ -74,6 +74,14 @@ export function chosenValues(said: readonly ServerValue[], around: Surroundings)
   return { values, told };
 }
 
+/** Whether other engines take memory of a machine whose stack file gets the server. */
+function sharesMachine({ into, beside = [] }: Wanted): boolean {
+  if (into === undefined) return false;
+  const { instanceA, inferenceServers } = into.settings;
+  const servers = Object.keys(inferenceServers).length + beside.length;
+  return instanceA !== "none" || servers > 0;
+}
+
 const SHARE = "not in the command: what the machine has left, and at most 0.8";
 const WINDOW = "not in the command: what the model's config.json has, or a usual window";
 const DTYPE = "not in the command: vLLM's own default";
@@ -90,7 +98,9 @@ function room(said: readonly ServerValue[], around: Surroundings) {
   const asked = pooling === undefined ? [] : besides(ofItsKind(pooling), said);
   const server = [...besides(LEAST, [...asked, ...said]), ...asked, ...said];
   const { settings, machine } = plannedDraft(facts, { ...wanted, server, clients: [] }, place.home);
-  const container = machine.inferenceServers[0]?.container.name ?? "";
+  const { key = "b" } = wanted;
+  const planned = machine.inferenceServers.find((each) => each.key === key);
+  const container = planned?.container.name ?? "";
   const left = machine.ledger.largestUtilizationThatFits[container] ?? 0;
   const models = readModels(settings, place.project, place.home);
   const id = said.find(({ path }) => path.join(".") === "model.id")?.value;
@@ -100,7 +110,7 @@ function room(said: readonly ServerValue[], around: Surroundings) {
   const needs = {
     kv: machine.kv[container] ?? null,
     needs: machine.starts[container] ?? {},
-    requests: settings.machines[machine.name]?.inferenceServers[wanted.key ?? "b"]?.maxNumSeqs ?? 1,
+    requests: settings.machines[machine.name]?.inferenceServers[key]?.maxNumSeqs ?? 1,
   };
   const wantedShare = pooling?.share.alone;
   const most =

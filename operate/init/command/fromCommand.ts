@@ -16,7 +16,9 @@ import { LEAST_SERVER } from "../../models/leastServer";
 import { toolParser } from "../../models/mostWanted";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import type { HostFacts } from "../../sees/computer/facts";
+import { declaredPorts } from "../declared";
 import { readDraft } from "../draft";
+import { withFreeNames } from "../freeNames";
 import type { Place } from "../offers";
 import { freePort, type Wanted } from "../settings";
 import { chosenValues } from "./chosen";
@@ -92,12 +94,13 @@ function serverOf(start: Launch, facts: HostFacts, base: Wanted, place: Place): 
   const { launch, image, args, unknownFlags } = parts;
   const { own, ofVariables, recipe, values: said, leftOut } = readValues(parts, place);
   const { model } = own;
+  const named = withFreeNames(said, base);
   const { port, told: ofPort } = portOf(args, launch, facts, base);
   const modelCache =
     launch.container?.modelCache ?? ofVariables.modelCache ?? parts.cache?.modelCache;
   const wanted = { ...base, image: image.image, port };
-  const chosen = chosenValues(said, { facts, place, recipe, wanted });
-  const values = inOrder(withoutTools([...said, ...chosen.values]));
+  const chosen = chosenValues(named.values, { facts, place, recipe, wanted });
+  const values = inOrder(withoutTools([...named.values, ...chosen.values]));
   const { clients, told: ofClients } = clientsOf(values, base, parserOf(model, recipe));
   const elsewhere = launch.container?.elsewhere ?? [];
   return {
@@ -118,6 +121,7 @@ function serverOf(start: Launch, facts: HostFacts, base: Wanted, place: Place): 
         ...(launch.told ?? []),
         ...snapshotText(parts.snapshot),
         ...image.told,
+        ...named.told,
         ...ofPort,
         ...chosen.told,
         ...(ofVariables.tokenVariable === undefined ? [] : [tokenText(ofVariables.tokenVariable)]),
@@ -312,7 +316,8 @@ function portOf(args: ServerArguments, launch: Launch, facts: HostFacts, base: W
   const wanted = asked ?? inside;
   const port = freePort(wanted, facts, base);
   const other = base.beside?.find((each) => each.port === wanted);
-  const by = other === undefined ? `is taken on ${facts.host}` : `is that of \`${other.key}\``;
+  const key = other?.key ?? (base.into && declaredPorts(base.into).get(wanted));
+  const by = key === undefined ? `is taken on ${facts.host}` : `is that of \`${key}\``;
   const taken = port === wanted ? [] : [`Port ${wanted} ${by}: the server gets ${port}.`];
   return { port, told: taken };
 }

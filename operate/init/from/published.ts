@@ -108,14 +108,18 @@ export function readPublished(published: Published): Launch {
 export function asServerB(
   { name, start }: PublishedServer,
   { kind, leftOut, told }: Omit<PublishedServers, "servers" | "services">,
+  key = "b",
 ): Launch {
-  const readAs = kind === undefined ? [] : [`${readAsText(kind)} server B is ${name}.`];
+  const readAs = kind === undefined ? [] : [`${readAsText(kind)} ${serverCalled(key)} is ${name}.`];
   return {
     ...start,
     leftOut: [...start.leftOut, ...leftOut],
     told: [...readAs, ...(start.told ?? []), ...told],
   };
 }
+
+/** What people call a server by its key. */
+export const serverCalled = (key: string): string => (key === "b" ? "server B" : `\`${key}\``);
 
 const ONE_SERVER = "one server is judged at a time: give this one alone.";
 

@@ -2,17 +2,24 @@ import { WrongUse } from "../../../commandLine/exit";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../../components/fields";
 import { defined } from "../../../faults/defined";
 import type { HostFacts } from "../../sees/computer/facts";
+import type { OneMachine } from "../../stack/readStack";
 import { pageFromProject } from "../../stack/stackFile";
 import { type CommandServer, commandServer, glanceAt } from "../command/fromCommand";
 import { leftOutText } from "../command/notes";
 import { type LeftOut, reasonOf, unlessRefused } from "../command/words";
 import type { Place } from "../offers";
 import type { Wanted, WantedServer } from "../settings";
-import { asServerB, type PublishedServer, type PublishedServers, readAsText } from "./published";
+import {
+  asServerB,
+  type PublishedServer,
+  type PublishedServers,
+  readAsText,
+  serverCalled,
+} from "./published";
 import { servicesBeside } from "./servicesBeside";
 
 /** What servers are made for. */
-interface Around {
+export interface Around {
   readonly facts: HostFacts;
   readonly base: Wanted;
   readonly place: Place;
@@ -34,7 +41,7 @@ export function commandServers(read: PublishedServers, around: Around): CommandS
   const { facts, base, place } = around;
   const servers =
     more.length === 0
-      ? commandServer(asServerB(only, read), facts, base, place)
+      ? commandServer(asServerB(only, read, base.key), facts, base, place)
       : several(read, around);
   return read.services.length === 0 ? servers : withServices(servers, read.services, around);
 }
@@ -126,7 +133,7 @@ function oneMore(
   { facts, base, place }: Around,
 ): Made | WrongUse {
   const beside = made.map(asWanted);
-  const key = keyFor(called, beside);
+  const key = beside.length === 0 ? (base.key ?? "b") : keyFor(called, keysTaken(beside, base));
   // Clients use the first one alone.
   const wanted = { ...base, key, ...(beside.length === 0 ? {} : { beside, clients: [] }) };
   return unlessRefused(() => {
@@ -141,11 +148,22 @@ const asWanted = ({ key, server: { server } }: Made): WantedServer => ({
   port: server.port,
 });
 
-/** The key of a server: the first is B, and another is called as its file calls it, if it can be. */
-function keyFor(called = "", beside: readonly WantedServer[]): string {
-  if (beside.length === 0) return "b";
-  const taken = new Set([...beside.map(({ key }) => key), INSTANCE_A, SIMPLE_SERVER, "b"]);
-  const name = called
+/** Keys that no further server can have. */
+const keysTaken = (beside: readonly WantedServer[], { into }: Wanted): readonly string[] => [
+  ...beside.map(({ key }) => key),
+  ...Object.keys(into?.settings.inferenceServers ?? {}),
+  ...[INSTANCE_A, SIMPLE_SERVER, "b"],
+];
+
+/** The key of a server in a stack file that has another one already: the next free letter. */
+export const nextKey = (into: OneMachine): string =>
+  Object.keys(into.settings.inferenceServers).includes("b")
+    ? keyFor("", keysTaken([], { name: "", clients: [], into }))
+    : "b";
+
+/** The key of a server beside the first: it is called as its file calls it, if it can be. */
+function keyFor(called: string | undefined, taken: readonly string[]): string {
+  const name = (called ?? "")
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replace(/^[^a-z]+/, "")
@@ -154,7 +172,7 @@ function keyFor(called = "", beside: readonly WantedServer[]): string {
   // A word that every object has is no key.
   const own = name === "" || name in {} ? [] : [name];
   const names = [...own, ...[..."cdefghijklmnopqrstuvwxyz"]];
-  return names.find((each) => !taken.has(each)) ?? "c";
+  return names.find((each) => !taken.includes(each)) ?? "c";
 }
 
 /** The servers of a text as one answer: what is the same of several is said once, with their keys. */
@@ -226,9 +244,7 @@ function ofSeveral<Item>(
 
 /** Which server of the stack file is which of the text. */
 function namesText(kind: string | undefined, made: readonly Made[]): string[] {
-  const names = made.map(({ key, name }) =>
-    key === "b" ? `server B is ${name}` : `\`${key}\` is ${name}`,
-  );
+  const names = made.map(({ key, name }) => `${serverCalled(key)} is ${name}`);
   const start = kind === undefined ? "It starts several servers:" : readAsText(kind);
   return [`${start} ${names.join(", ")}.`];
 }
