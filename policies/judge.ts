@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { SettingToChange } from "../components/planned";
 import { type Locate, placed } from "../components/settings";
 import { defined } from "../faults/defined";
@@ -26,6 +27,8 @@ export interface Judged {
   readonly value?: SettingToChange["value"];
   /** Present if it is for information only: nothing is at risk. */
   readonly note?: true;
+  /** The rule whose refusal says the same, of the same line: people read that one alone. */
+  readonly saidBy?: string;
 }
 
 /** Levels set by the operator, by rule name; `all` is for every rule without a level of its own. */
@@ -38,7 +41,7 @@ export function judge(
   locate?: Locate,
 ): Judged[] {
   const plain = resources.map(withPlainProps);
-  return rules.flatMap((rule): Judged[] => {
+  const judged = rules.flatMap((rule): Judged[] => {
     // A fixed rule keeps its own level, whatever is asked.
     const level = rule.fixed ? rule.level : (levels[rule.name] ?? levels.all ?? rule.level);
     if (level === "disabled") return [];
@@ -58,6 +61,21 @@ export function judge(
       ...defined({ note: finding.note }),
     }));
   });
+  return judged.map((each) => ({ ...each, ...defined({ saidBy: saidBy(each, judged) }) }));
+}
+
+/** The rule that refuses the same as this one does, with the same line and value. */
+function saidBy({ name, verdict, resource, path, value }: Judged, all: readonly Judged[]) {
+  const by = rules.find((rule) => rule.name === name)?.saidBy;
+  const isSaid = all.some(
+    (each) =>
+      each.name === by &&
+      each.verdict === "refused" &&
+      each.resource === resource &&
+      each.path === path &&
+      isDeepStrictEqual(each.value, value),
+  );
+  return verdict === "refused" && isSaid ? by : undefined;
 }
 
 /**

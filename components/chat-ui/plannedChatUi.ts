@@ -138,19 +138,19 @@ function warnings(
   if (administrator.length === 0 && !isLoopback(address))
     found.push([
       "first-sign-up",
-      `${name} can be reached from the network, and the first person to sign up becomes its administrator: name one (\`chatUi.administrator\`), or sign up as soon as it runs.`,
+      `Whoever signs up first becomes administrator of the chat UI. Name one (\`chatUi.administrator\`), or sign up as soon as it runs: the network can reach ${name}.`,
     ]);
   if (named !== undefined && !hasTaskModel(named, servers))
     found.push([
       "task-model",
-      `${name} has no model \`${named}\` (\`chatUi.taskModel\`), so each chat's own model writes its title and tags. Its servers answer to ${listOf(servers.flatMap(everyName))}.`,
+      `The chat UI has no model \`${named}\`. So each chat's own model writes its title and tags (\`chatUi.taskModel\`). Its servers answer to ${listOf(servers.flatMap(everyName))}.`,
     ]);
   const onRequest = servers.filter(({ onDemand }) => onDemand).map(({ key }) => key);
   const isOpen = named === undefined && Object.keys(taskModel(servers)).length === 0;
   if (onRequest.length > 0 && isOpen)
     found.push([
       "task-model",
-      `${name} has no chat model that always runs, so each chat's own model also writes its title and tags: this may start ${onRequest.join(" or ")} and stop another server. Connect a small chat model that always runs, or write \`chatUi.taskModel: none\` for no titles, tags and follow-ups.`,
+      `The title of a chat may start another server. ${name} has no chat model that always runs, so each chat's own model also writes its title and tags: this may start ${onRequest.join(" or ")} and stop another server. Connect a small chat model that always runs, or write \`chatUi.taskModel: none\` for no titles, tags and follow-ups.`,
     ]);
   return found;
 }

@@ -68,18 +68,18 @@ export function harnessWarnings(machine: MachineSettings): [code: string, messag
   if (key !== undefined && kinds.includes("inference-server"))
     warnings.push([
       "harness-key",
-      `While ${key} is empty, the harness treats the servers as unavailable. vLLM ignores the value: export any text where non-interactive shells see it, for example the line \`${key}=local\` in /etc/environment, or set \`harness.apiKeyVariable: none\`.`,
+      `The harness needs a value in ${key}. While it is empty, it treats the servers as unavailable. vLLM ignores the value: export any text where non-interactive shells see it, for example the line \`${key}=local\` in /etc/environment, or set \`harness.apiKeyVariable: none\`.`,
     ]);
   const asksOllama = harness.embeddingServer === undefined;
   if (asksOllama && simpleServer.mode !== "host")
     warnings.push([
       "harness-no-embedding",
-      "The harness embeds sessions with Ollama on the host, but `simpleServer.mode` is not `host`: the file leaves embedding to the harness's default, which nothing here serves. Use an inference server with `model.kind: embedding` instead (`harness.embeddingServer`).",
+      "The harness embeds no sessions: Ollama isn't on the host. It would use that, but `simpleServer.mode` is not `host`: the file leaves embedding to the harness's default, which nothing here serves. Use an inference server with `model.kind: embedding` instead (`harness.embeddingServer`).",
     ]);
   else if (asksOllama && harness.embeddingModel === undefined)
     warnings.push([
       "harness-no-embedding-model",
-      "The harness embeds no sessions: Ollama comes without an embedding model, and `harness.embeddingModel` is not set. Set it, and list the model in `simpleServer.models` so that it is pulled.",
+      "The harness embeds no sessions: no embedding model is named. Set `harness.embeddingModel`, and list the model in `simpleServer.models` so that it is pulled.",
     ]);
   if (simpleServer.mode === "host" && !kinds.includes("ollama"))
     warnings.push([

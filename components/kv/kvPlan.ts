@@ -169,13 +169,13 @@ function noFit(plan: Figures, rules: EngineRules): Fault[] {
 function tooManySequences(plan: Figures, model: ModelShape): Fault[] {
   if (model.layers.linear === 0 || plan.maxNumSeqs === null || plan.numBlocks === 0) return [];
   if (plan.maxNumSeqs <= plan.numBlocks) return [];
-  const message = `--max-num-seqs ${plan.maxNumSeqs} is more than the ${plan.numBlocks} blocks of the pool, and each sequence of a model with linear layers needs one; the engine stops with "max_num_seqs exceeds available Mamba cache blocks". Use at most ${plan.numBlocks}.`;
+  const message = `--max-num-seqs ${plan.maxNumSeqs} is more than the ${plan.numBlocks} blocks of the pool. Use at most ${plan.numBlocks}: each sequence of a model with linear layers needs one, and the engine stops with "max_num_seqs exceeds available Mamba cache blocks".`;
   return [errorAt("maxNumSeqs", "too_many_sequences", message)];
 }
 
 function windowAboveModel(plan: Figures, model: ModelShape): Fault[] {
   if (model.window === null || plan.maxModelLen <= model.window) return [];
-  const message = `--max-model-len ${plan.maxModelLen} is above the model's own window of ${model.window} tokens; vLLM refuses it unless the config extends its positions.`;
+  const message = `--max-model-len ${plan.maxModelLen} is above the model's own, ${model.window}. vLLM refuses it unless the config extends its positions.`;
   return [warningAt("maxModelLen", "window_above_model", message)];
 }
 
@@ -187,7 +187,7 @@ function assumptions(model: ModelShape, { settings, layout, rules }: LaidOut): F
       warningAt(
         "kvCacheDtype",
         "kv_cache_dtype_not_served",
-        `vLLM has no attention backend for a KV cache in ${dtype} on a GB10: the published engine stops with "No valid attention backend found" (seen in the code of 0.30.0). Use fp8; these figures only hold for an image that was changed to support it.`,
+        `vLLM has no attention backend for a ${dtype} KV cache on a GB10. The published engine stops with "No valid attention backend found" (seen in the code of 0.30.0). Use fp8; these figures only hold for an image that was changed to support it.`,
       ),
     );
   if (model.ignoresKvDtype && settings.kvCacheDtype !== "auto")
@@ -195,7 +195,7 @@ function assumptions(model: ModelShape, { settings, layout, rules }: LaidOut): F
       warningAt(
         "kvCacheDtype",
         "kv_cache_dtype_ignored",
-        `vLLM does not pass --kv-cache-dtype to the layers of this model: its cache stays in the model's own format, not in ${settings.kvCacheDtype}.`,
+        `vLLM keeps this model's KV cache in its own format. It does not pass --kv-cache-dtype ${settings.kvCacheDtype} to its layers.`,
       ),
     );
   if (settings.draftTokens > 0 && model.draftLayers === null)
@@ -203,7 +203,7 @@ function assumptions(model: ModelShape, { settings, layout, rules }: LaidOut): F
       warningAt(
         "draftTokens",
         "draft_layer_assumed",
-        "The model's config names no draft layers (mtp_num_hidden_layers, num_nextn_predict_layers); one full-attention layer is assumed.",
+        "One draft layer with full attention is assumed. The model's config names none (mtp_num_hidden_layers, num_nextn_predict_layers).",
       ),
     );
   if (!rules.checked)
@@ -211,7 +211,7 @@ function assumptions(model: ModelShape, { settings, layout, rules }: LaidOut): F
       warningAt(
         "vllmVersion",
         "unchecked_version",
-        `The cache rules were checked against vLLM ${rules.oldestChecked} to ${CHECKED_VERSIONS.newest}, not against ${settings.vllmVersion}.`,
+        `The cache rules weren't checked against vLLM ${settings.vllmVersion}. They were against ${rules.oldestChecked} to ${CHECKED_VERSIONS.newest}.`,
       ),
     );
   return faults;

@@ -183,10 +183,10 @@ export function totalFault(declaredGiB: number, machineGiB: number): string | un
   const set = `Set \`totalGiB: ${hundredths(machineGiB)}\`.`;
   if (declaredGiB > machineGiB + ROUNDING_GIB) {
     const absent = (declaredGiB - machineGiB).toFixed(2);
-    return `totalGiB is declared as ${declaredGiB}, but the machine has ${real}: the plan counts ${absent} GiB that don't exist. ${set}`;
+    return `totalGiB is ${declaredGiB}, but the machine has ${real}. ${set} The plan counts ${absent} GiB that don't exist.`;
   }
   if (declaredGiB < machineGiB * (1 - LOWER_TOLERANCE)) {
-    return `totalGiB is declared as ${declaredGiB}, but the machine has ${real}: vLLM takes its share of the machine's memory, so the plan's figures are too small. ${set}`;
+    return `totalGiB is ${declaredGiB}, but the machine has ${real}. ${set} vLLM takes its share of the machine's memory, so the plan's figures are too small.`;
   }
   return undefined;
 }

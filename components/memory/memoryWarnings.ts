@@ -18,7 +18,7 @@ import { changedSince, isMeasured } from "./kvRoom";
 import { fitsMachine } from "./ledger";
 import type { KnownServer, MachineMemory } from "./machineMemory";
 import { type ServerKv, type ServerKvResult, startVerdictOf, windowGiBOf } from "./serverKv";
-import { type Advised, advisedFor } from "./startNeeds";
+import { type Advised, advisedFor, offeredWindow } from "./startNeeds";
 
 /**
  * What was available at most after a boot of somebody's DGX Spark, in GiB, where 0.87 needed caches to be dropped
@@ -58,15 +58,15 @@ export function memoryWarnings(
     const { key, container } = plan;
     const ofServer: Warn = (code, message) => warn(code, `${key}: ${message}`);
     const { gpuMemoryUtilization: share, measured } = settings;
-    if (share > HIGHEST_THAT_STARTED)
+    if (share > HIGHEST_THAT_STARTED && fitsMachine(ledger))
       ofServer(
         "utilization-high",
-        `at its start it needs ${(share * machine.totalGiB).toFixed(1)} GiB available at once.${fitsMachine(ledger) ? " The plan has room for it. But after" : " After"} a boot a DGX Spark was reported to have only ${AFTER_A_BOOT.available} of ${AFTER_A_BOOT.total} GiB available. That is too little for more than ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} unless caches are dropped (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks #47; its driver is not known). If it fails here, free the page cache first (\`echo 3 | sudo tee /proc/sys/vm/drop_caches\`).`,
+        `its start needs ${(share * machine.totalGiB).toFixed(1)} GiB available at once. The plan has room for it. But after a boot a DGX Spark was reported to have only ${AFTER_A_BOOT.available} of ${AFTER_A_BOOT.total} GiB available. That is too little for more than ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} unless caches are dropped (MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks #47; its driver is not known). If it fails here, free the page cache first (\`echo 3 | sudo tee /proc/sys/vm/drop_caches\`).`,
       );
     if (measured !== undefined && !isMeasured(settings))
       ofServer(
         "measurement-stale",
-        `The measurement of ${measured?.at} was made with another image and no longer counts: measure again (\`serving verify --only memory\`) and record it.`,
+        `its measurement of ${measured?.at} is of another image. It no longer counts: measure again (\`serving verify --only memory\`) and record it.`,
       );
     const stale = staleBytes(settings);
     if (stale !== undefined) ofServer("cache-bytes-stale", stale);
@@ -78,7 +78,7 @@ export function memoryWarnings(
     if (slots !== undefined && "why" in slots)
       ofServer(
         "adapters-uncounted",
-        `the slots for its adapters take part of its share, but this plan doesn't count them: ${slots.why}. The KV cache has less room than the plan says. Put the model's config.json into the model cache or models/, or measure (\`serving verify --only memory\`).`,
+        `the slots for its adapters aren't counted: ${slots.why}. The KV cache has less room than the plan says. Put the model's config.json into the model cache or models/, or measure (\`serving verify --only memory\`).`,
       );
     for (const note of result.notes) ofServer(result.kv === null ? "kv-unknown" : "kv-note", note);
     if (result.kv === null) continue;
@@ -92,11 +92,11 @@ export function memoryWarnings(
     servers.length > 0 &&
     instanceAFromContainer(instanceA) === undefined
   ) {
-    const message = `Instance A listens only on ${instanceA.listen}, so no container can check whether it is up. After a boot our servers start at once if there is room for all, otherwise ${instanceA.readyWithinMinutes} minutes later (\`instanceA.readyWithinMinutes\`).`;
+    const message = `No container can check whether A is up: it listens on ${instanceA.listen}. After a boot our servers start at once if there is room for all, otherwise ${instanceA.readyWithinMinutes} minutes later (\`instanceA.readyWithinMinutes\`).`;
     warn("gate-cannot-ask", message);
   }
   for (const each of admission.filter((start) => !start.admitted)) {
-    const message = `${each.name} would not start: vLLM needs ${each.wantedGiB.toFixed(2)} GiB available, but by this meminfo only ${each.availableGiB.toFixed(2)} GiB is left after the servers before it.`;
+    const message = `${each.name} would not start: ${each.wantedGiB.toFixed(2)} GiB wanted, ${each.availableGiB.toFixed(2)} available. So much is left by this meminfo after the servers before it.`;
     warn("not-admitted", message);
   }
   return [...warnings, ...togetherNotes(name, together)];
@@ -119,7 +119,7 @@ export function otherShares(
     if (container.start === "onRequest" || kvCacheMemoryBytes !== undefined || ran === share)
       return [];
     const gib = (Math.abs(ran - share) * totalGiB).toFixed(2);
-    const message = `${key}: The plan takes it that ${key} ran with its declared share of ${utilizationText(share)} when the meminfo was read, but ${utilizationText(ran)} was applied. If it ran with that, the operating system's line is wrong by the difference, ${gib} GiB: stop it (\`serving stop ${key}\`), and read the meminfo again.`;
+    const message = `${key}: ${utilizationText(ran)} was applied when the meminfo was read, not ${utilizationText(share)}. The plan takes it that ${key} ran with the declared share. If it ran with the other, the operating system's line is wrong by the difference, ${gib} GiB: stop it (\`serving stop ${key}\`), and read the meminfo again.`;
     return [{ machine: name, code: "meminfo-other-shares", message }];
   });
 }
@@ -130,7 +130,7 @@ function staleBytes(server: InferenceServerSettings): string | undefined {
   const changed = changedSince(server).map((key) => `\`${key}\``);
   if (kvCacheMemoryBytes === undefined || measured?.takenGiB === undefined || changed.length === 0)
     return undefined;
-  return `\`kvCacheMemoryBytes\` was computed from what it took with ${listOf(changed)} as it was on ${measured.at}. vLLM checks nothing but its share then, and a larger peak takes the machine's memory: delete \`kvCacheMemoryBytes\` (\`serving models use\` does), start it, and measure again (\`serving verify --only memory --record\`).`;
+  return `\`kvCacheMemoryBytes\` is stale: ${listOf(changed)} changed since. It was computed from what the server took on ${measured.at}. vLLM checks nothing but its share then, and a larger peak takes the machine's memory: delete \`kvCacheMemoryBytes\` (\`serving models use\` does), start it, and measure again (\`serving verify --only memory --record\`).`;
 }
 
 /** Whether a model reads images or sound beside text, by its class. */
@@ -154,7 +154,7 @@ function imageCache(command: readonly string[]): string | undefined {
     isOn(args, "headless")
   )
     return undefined;
-  return `Images that clients send may take up to ${2 * IMAGE_CACHE_GIB} GiB beside its share: each of two vLLM processes keeps ${IMAGE_CACHE_GIB} GiB of processed images. The plan doesn't count them, since text requests never fill that cache. \`extraArgs: [--mm-processor-cache-gb, "0"]\` turns it off; any other size given there is counted.`;
+  return `images that clients send may take ${2 * IMAGE_CACHE_GIB} GiB beside its share. Each of two vLLM processes keeps up to ${IMAGE_CACHE_GIB} GiB of processed images. The plan doesn't count them, since text requests never fill that cache. \`extraArgs: [--mm-processor-cache-gb, "0"]\` turns it off; any other size given there is counted.`;
 }
 
 export type Warn = (code: string, message: string) => void;
@@ -165,15 +165,15 @@ function windowRaised(
   applied: number | undefined,
 ) {
   const then =
-    "kernels are compiled again for the new tile sizes, so the next start takes 10 to 15 minutes longer.";
+    "Kernels are compiled again for the new tile sizes, so the next start takes 10 to 15 minutes longer.";
   if (applied !== undefined)
     return maxModelLen > applied
-      ? `\`maxModelLen\` is raised from ${applied} to ${maxModelLen}: ${then}`
+      ? `\`maxModelLen\` is raised from ${applied} to ${maxModelLen}. ${then}`
       : undefined;
   if (measured === undefined) return undefined;
   const before = measured.kvTokens / measured.maxConcurrency;
   return maxModelLen > before * WINDOW_ROUNDING
-    ? `\`maxModelLen\` ${maxModelLen} is above the measured window of about ${Math.round(before)}: ${then}`
+    ? `\`maxModelLen\` ${maxModelLen} is above the measured ${Math.round(before)}. ${then}`
     : undefined;
 }
 
@@ -193,32 +193,34 @@ function roomWarnings(
   const window = thousands(maxModelLen);
   const needed = neededRoom(kv);
   const remedy = () => cure(server, kv, { totalGiB, advised });
-  const asked = `Room for the KV cache: ${roomText(room)}. One request of ${window} tokens needs ${needed}`;
+  const asked = `One request of ${window} tokens needs ${needed} of KV cache. The room for it is ${roomText(room)}`;
   const verdict = startVerdictOf(kv);
   const since = start === undefined ? "" : `, since ${start.why}`;
+  const budget = server.gpuMemoryUtilization * totalGiB;
+  const beyond = server.kvCacheMemoryBytes === undefined ? 0 : room.lowGiB + room.outsideGiB.low;
+  const isBeyond = beyond > budget;
+  const takes = `it takes at least ${beyond.toFixed(2)} GiB, and its share is ${budget.toFixed(2)}`;
+  const lacks = `its window needs ${upToHundredth(windowGiBOf(kv)).toFixed(2)} GiB, ${gibRange(room).replace(" GiB", "")} is left`;
   if (verdict === "may start")
     warn(
       "kv-room",
-      `${asked}: the server may not start${kv.fits ? since : ""}. Start it and record what it measures (\`serving verify --only memory --record\`). ${remedy()}`,
+      `may not start: ${isBeyond ? takes : lacks}. ${remedy()} Or start it and record what it measures (\`serving verify --only memory --record\`). ${asked}${kv.fits ? since : ""}.`,
     );
   else if (verdict === "starts" && maxConcurrency < server.maxNumSeqs) {
     const each = agents.map(({ atOnce, promptTokens, maxTokens }) => {
       return `${counted(atOnce, "agent")} of ${promptTokens / 1000}K + ${maxTokens / 1000}K tokens`;
     });
-    const message = `${gibRange(room)} for the KV cache holds ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), but \`maxNumSeqs\` is ${server.maxNumSeqs}: further requests wait.${each.length === 0 ? "" : ` ${each.join(" or ")} can work at once.`}`;
+    const message = `${timesRange(maxConcurrency, atBest.maxConcurrency)} full windows run at once, other requests wait. ${gibRange(room)} for the KV cache holds no more of ${window} tokens, but \`maxNumSeqs\` is ${server.maxNumSeqs}.${each.length === 0 ? "" : ` ${each.join(" or ")} can work at once.`}`;
     warn("kv-queue", message);
   }
   const reuse = reuseTooLow(kv);
   if (reuse !== undefined) warn("kv-reuse", reuse);
-  if (server.kvCacheMemoryBytes !== undefined) {
-    const budget = server.gpuMemoryUtilization * totalGiB;
-    const taken = room.lowGiB + room.outsideGiB.low;
-    if (taken > budget)
-      warn(
-        "kv-memory-beyond-budget",
-        `\`kvCacheMemoryBytes\` and the memory outside the KV cache are at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB of \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization}. The plan counts the real amount, but vLLM's check at the start only asks for the share. ${aroundCache(kv, { totalGiB, advised })}`,
-      );
-  }
+  // Where it may not start, that is said already.
+  if (isBeyond && verdict !== "may start")
+    warn(
+      "kv-memory-beyond-budget",
+      `${takes}. ${aroundCache(kv, { totalGiB, advised })} That is \`kvCacheMemoryBytes\` and the memory outside the KV cache, beside a \`gpuMemoryUtilization\` of ${server.gpuMemoryUtilization}. The plan counts the real amount, but vLLM's check at the start only asks for the share.`,
+    );
 }
 
 /**
@@ -240,7 +242,7 @@ function reuseTooLow({ agentReuse, vllmVersion }: ServerKv): string | undefined 
     inFineSteps.least >= LEAST_REUSE
       ? `With \`extraArgs: [--prefix-match-unit, "16"]\`: ${reuseText(inFineSteps)}.`
       : `vLLM 0.30 and newer reuse nearly all of it with --prefix-match-unit 16; ${vllmVersion} does not.`;
-  return `An agent's turn reuses ${reuseText(agentReuse)} of its last prompt: only whole blocks, and one block less with draft tokens. ${better}`;
+  return `an agent's turn reuses ${reuseText(agentReuse)} of its last prompt. ${better} It reuses only whole blocks, and one block less with draft tokens.`;
 }
 
 /**
@@ -248,9 +250,10 @@ function reuseTooLow({ agentReuse, vllmVersion }: ServerKv): string | undefined 
  * has that much.
  */
 function cure(server: InferenceServerSettings, kv: ServerKv, shares: Shares): string {
+  const longest = offeredWindow(kv.largestMaxModelLen);
   const shorter =
-    kv.largestMaxModelLen && kv.largestMaxModelLen < kv.maxModelLen
-      ? ` A \`maxModelLen\` of at most ${kv.largestMaxModelLen} fits without that change.`
+    longest !== undefined && longest < kv.maxModelLen
+      ? ` A \`maxModelLen\` of at most ${longest} fits without that change.`
       : "";
   const { kvCacheMemoryBytes: bytes } = server;
   if (bytes !== undefined && windowGiBOf(kv) <= bytes / BYTES_PER_GIB)

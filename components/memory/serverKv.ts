@@ -302,9 +302,12 @@ function notFollowed(server: InferenceServerSettings): string[] {
   const notes = ignoredFlags(server).map((flag) => `The KV plan ignores ${flag}.`);
   if (!hasOwnDrafts(server))
     notes.push(
-      `The KV plan counts the draft module of ${server.speculative?.method} as the model's own (MTP); it may take more or less.`,
+      `the draft module of ${server.speculative?.method} may take more or less. The KV plan counts it as the model's own (MTP).`,
     );
   return notes;
 }
 
-const none = (note: string): ServerKvResult => ({ kv: null, notes: [`No KV plan. ${note}`] });
+const none = (note: string): ServerKvResult => ({
+  kv: null,
+  notes: [`its KV cache isn't planned. ${note}`],
+});

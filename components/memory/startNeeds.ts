@@ -26,6 +26,13 @@ import { isFollowed, type ServerKvResult, startVerdictOf } from "./serverKv";
 const LONG_WINDOW = "VLLM_ALLOW_LONG_MAX_MODEL_LEN";
 const ROPE_OPTIONS = ["hf-overrides", "rope-scaling", "rope-theta", "rope-parameters"];
 
+/** The window of the smallest models that are served, in tokens: a shorter one is no use to anybody. */
+const LEAST_WINDOW = 512;
+
+/** A shorter window to offer in place of one that doesn't fit; `undefined` where it is no use. */
+export const offeredWindow = (tokens: number | null | undefined): number | undefined =>
+  tokens && tokens >= LEAST_WINDOW ? tokens : undefined;
+
 /**
  * A server's needs, and, where it would not start or its machine's plan doesn't fit, what to advise:
  * a share with which it starts by all that was seen of its model, and not by its weights alone.
@@ -49,7 +56,7 @@ export function neededAndAdvised(
     ...defined({
       leastUtilization: leastToStart(needs, kv, totalGiB),
       sureUtilization: sure > AGGREGATE_LIMIT ? undefined : sure,
-      longestWindow: longest && Math.min(longest, seen ?? longest),
+      longestWindow: longest && (offeredWindow(Math.min(longest, seen ?? longest)) ?? 0),
       unwarnedUtilization:
         fits === undefined || fitsMachine(ledger) ? undefined : unwarnedShare(fits, sure),
     }),
@@ -128,7 +135,7 @@ function startNeeds(
     unweighed: (kv === null && isUnweighed(settings, model, named)) || undefined,
     outsideGiB,
     windowGiB,
-    longestWindow: longestWindow ?? undefined,
+    longestWindow: offeredWindow(longestWindow),
     modelWindow: lifted ? undefined : ownWindow(model?.config),
     leastUtilization:
       outsideGiB === undefined || kvCacheMemoryBytes !== undefined

@@ -11,8 +11,11 @@ export interface WeightBand {
   readonly comfortable: boolean;
 }
 
+/** Most weights of which a machine serves a model without tuning, in GB. */
+export const COMFORTABLE_GB = 45;
+
 const BANDS: readonly WeightBand[] = [
-  { upToGB: 45, verdict: "comfortable (up to 45 GB)", comfortable: true },
+  { upToGB: COMFORTABLE_GB, verdict: "comfortable (up to 45 GB)", comfortable: true },
   {
     upToGB: 90,
     verdict: "possible with tuning and a reduced context (45 to 90 GB)",

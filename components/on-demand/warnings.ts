@@ -15,6 +15,6 @@ interface Warned {
 export function onDemandWarnings(machine: string, { onDemand, together }: Warned): Warning[] {
   if (onDemand === undefined || together === undefined || together.sets.length < 2) return [];
   const names = listOf(onDemand.servers.map(({ key }) => key));
-  const message = `${names} can't all run together, and llama-swap never stops a server that is answering. A request for another server waits until the running one is idle, however long that takes. There is no minimum running time either: two clients that ask for two of them in turn cause a start each time. Use them one after the other, for hours each.`;
+  const message = `${names} can't all run together: requests wait for each other. llama-swap never stops a server that is answering, so a request for another one waits until the running one is idle, however long that takes. There is no minimum running time either: two clients that ask for two of them in turn cause a start each time. Use them one after the other, for hours each.`;
   return [{ machine, code: "on-demand-turns", message }];
 }

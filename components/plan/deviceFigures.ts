@@ -22,13 +22,13 @@ export const machinesSeen = (machine: OfDevice): string =>
 export function deviceNotes(machine: string, settings: OfDevice): Warning[] {
   const { device, totalGiB } = settings;
   if (device === undefined) {
-    const message = `This machine is planned as a DGX Spark: \`device\` isn't declared. If it is one, or a sibling from another maker, write \`device: ${USUAL_DEVICE}\`: then \`totalGiB\` and the machine itself are checked.`;
+    const message = `The machine is planned as a DGX Spark: \`device\` isn't declared. If it is one, or a sibling from another maker, write \`device: ${USUAL_DEVICE}\`: then \`totalGiB\` and the machine itself are checked.`;
     return [{ machine, code: "device-assumed", message }];
   }
   if (!isUnseen(settings)) return [];
   const { oneOf, warnings = [] } = sizedDevice(device, totalGiB) ?? {};
   const known = warnings.map(({ what, source }) => ` Known about it: ${what} (${source}).`);
-  const message = `This project has not been seen to run on ${oneOf}: figures marked "${NOT_ITS_OWN}" were published for another machine.${known.join("")}`;
+  const message = `This project was not seen to run on ${oneOf}. Figures marked "${NOT_ITS_OWN}" were published for another machine.${known.join("")}`;
   return [{ machine, code: "device-unseen", message }];
 }
 

@@ -124,7 +124,7 @@ function loopbackOnly(
     const isOutOfReach =
       servers.includes(server.key) && server.container === undefined && isLoopback(server.address);
     if (container === undefined || !isOutOfReach) return [];
-    const message = `${container.name} can't reach ${server.key}: it listens on ${server.address} only. ${howReached(server.kind)}`;
+    const message = `${container.name} can't reach ${server.key} on ${server.address}. ${howReached(server.kind)}`;
     return [["loopback-only", message]];
   });
 }

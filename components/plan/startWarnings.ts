@@ -16,13 +16,13 @@ export function startWarnings({ command, env }: PlannedContainer): Unwanted[] {
     found.push({
       code: "eager",
       message:
-        "`--enforce-eager` runs the model without CUDA graphs: on another GB10 that lowered 59 tokens a second to 26 (conselara.dev, 2026-09). Delete it from `extraArgs`.",
+        "`--enforce-eager` turns CUDA graphs off, which is slow. Delete it from `extraArgs`: on another GB10 it lowered 59 tokens a second to 26 (conselara.dev, 2026-09).",
     });
   if (/^0*[1-9]/.test(env.VLLM_ENABLE_STARTUP_PLAN ?? ""))
     found.push({
       code: "startup-plan",
       message:
-        "with VLLM_ENABLE_STARTUP_PLAN, vLLM keeps the size of its KV cache when `gpuMemoryUtilization` changes, so the server may take more than its share. Delete it from `environment`, or set `kvCacheMemoryBytes`, which overrides it.",
+        "VLLM_ENABLE_STARTUP_PLAN lets it take more than its share. Delete it from `environment`, or set `kvCacheMemoryBytes`, which overrides it: vLLM keeps the size of its KV cache when `gpuMemoryUtilization` changes.",
     });
   if (
     env.PYTORCH_CUDA_ALLOC_CONF?.includes("expandable_segments:True") &&
@@ -31,7 +31,7 @@ export function startWarnings({ command, env }: PlannedContainer): Unwanted[] {
     found.push({
       code: "segments-refused",
       message:
-        "vLLM refuses to start with `expandable_segments:True` in PYTORCH_CUDA_ALLOC_CONF beside a KV connector. Delete the variable from `environment`.",
+        "vLLM refuses `expandable_segments:True` beside a KV connector. Delete PYTORCH_CUDA_ALLOC_CONF from `environment`: it would not start.",
     });
   return found;
 }

@@ -1,5 +1,6 @@
 import { gte, lte, valid } from "@renovatebot/pep440";
 import { isRecord, objectOr } from "../../faults/json";
+import { capital } from "../../faults/quoting";
 import { valueAt } from "../../faults/schemaFaults";
 import { isLoopback } from "../../machines/address";
 import { overlap, subnetOf } from "../../machines/subnet";
@@ -10,10 +11,10 @@ import { type ClientPlan, codingAtInstanceA } from "../clients/plannedClients";
 import { CLIENTS } from "../clients/registry";
 import { harnessWarnings } from "../harness-files/plannedHarness";
 import { isMeasured, rankCount, weightsGB } from "../memory/kvRoom";
-import type { MemoryLedger } from "../memory/ledger";
+import { fitsMachine, type MemoryLedger } from "../memory/ledger";
 import type { KnownServer } from "../memory/machineMemory";
 import type { Warn } from "../memory/memoryWarnings";
-import { weightBand, weightsOfRank } from "../memory/weightBands";
+import { COMFORTABLE_GB, weightBand, weightsOfRank } from "../memory/weightBands";
 import { namedPooling, readModelName, saidOfKind, unservedByName } from "../model-name/modelName";
 import type { ModelEvidence } from "../planned/evidence";
 import { OPERATING_SYSTEM, type Warning } from "../planned/facts";
@@ -41,6 +42,8 @@ function warnOfShares(
   servers: readonly KnownServer[],
   warn: Warn,
 ): void {
+  // What doesn't fit is a finding of its own, with what to write.
+  if (!fitsMachine(ledger)) return;
   const aggregate = ledger.aggregateUtilization;
   const recorded = servers.every(({ settings }) => isMeasured(settings));
   // Of servers that start on request, those that run together.
@@ -50,14 +53,18 @@ function warnOfShares(
   const several = atOnce.length + (machine.instanceA === "none" ? 0 : 1) > 1;
   const isOpen = several && !recorded && aggregate <= AGGREGATE_LIMIT;
   const sum = `${(aggregate * machine.totalGiB).toFixed(1)} of ${machine.totalGiB.toFixed(1)} GiB`;
-  const open = `${sum}, which should fit on paper but has not been measured yet`;
-  const high = `${machinesSeen(machine)} have hung between 0.80 and 0.90: raise it step by step and watch MemAvailable.`;
+  const open = `That is ${sum}, which should fit on paper but has not been measured yet.`;
+  const high = `${machinesSeen(machine)} have hung above 0.80: raise it step by step and watch MemAvailable.`;
   if (aggregate > AGGREGATE_CAUTION)
     warn(
       "aggregate-high",
-      `The servers together take ${utilizationText(aggregate)} of the memory${isOpen ? `: ${open}` : ""}. ${high}${isOpen ? ` ${TO_PROVE}` : ""}`,
+      `The servers take ${utilizationText(aggregate)} of the memory, and above 0.80 it may hang. ${high}${isOpen ? ` ${open} ${TO_PROVE}` : ""}`,
     );
-  else if (isOpen) warn("unproven", `These servers together are ${open}. ${TO_PROVE}`);
+  else if (isOpen)
+    warn(
+      "unproven",
+      `The servers together fit on paper, and were not measured. They take ${sum}. ${TO_PROVE}`,
+    );
 }
 
 /** Networks that makers of routers give to homes and offices, unless somebody changes them. */
@@ -76,7 +83,7 @@ function warnOfSubnet(subnet: string, warn: Warn): void {
   if (usual !== undefined)
     warn(
       "subnet-of-a-lan",
-      `\`onDemand.subnet\` is ${subnet}, and many routers give ${usual} to the local network: if yours does, Docker takes its addresses over. Write another private one, such as 10.213.7.0/28.`,
+      `\`onDemand.subnet\` may be your local network's: ${subnet}. Many routers give ${usual} to the local network, and if yours does, Docker takes its addresses over. Write another private one, such as 10.213.7.0/28.`,
     );
 }
 
@@ -97,12 +104,12 @@ export function machineWarnings(
   if (servers.length > 0 && left >= 0 && left < floor)
     warn(
       "memory-floor",
-      `The plan leaves ${left.toFixed(2)} GiB, less than the floor of ${floor} GiB (\`memoryFloorGiB\`): with everything loaded, the start gate would stop a server. Free ${(floor - left).toFixed(2)} GiB more, by lower shares, or lower the floor.`,
+      `The plan leaves ${left.toFixed(2)} GiB, less than the floor of ${floor} GiB. Free ${(floor - left).toFixed(2)} GiB more, by lower shares, or lower the floor (\`memoryFloorGiB\`): with everything loaded, the start gate would stop a server.`,
     );
   if (ledger.lines.some((line) => line.name === OPERATING_SYSTEM && line.basis === "default"))
     warn(
       "operating-system-unmeasured",
-      `The operating system's ${machine.operatingSystemGiB} GiB is a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`,
+      `The operating system's ${machine.operatingSystemGiB} GiB is a default, and 17 to 20 were seen. Measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`,
     );
   if (machine.onDemand !== undefined) warnOfSubnet(machine.onDemand.subnet, warn);
   for (const { settings, model, plan } of servers)
@@ -123,7 +130,7 @@ function serverWarnings(
 ): void {
   if (rank?.link.hcas.length === 0) {
     const machines = rank.nodes.map(({ machine }) => `\`machines.${machine}.link\``).join(" and ");
-    const message = `its ranks use sockets to reach each other, and every token waits for them several times per layer. Declare the link's RDMA devices, \`hcas\` (\`ibdev2netdev\` prints them) and \`gidIndex\`, below ${machines}.`;
+    const message = `its ranks use sockets, not RDMA, so each token waits for them. Declare the link's RDMA devices, \`hcas\` (\`ibdev2netdev\` prints them) and \`gidIndex\`, below ${machines}.`;
     warn("link-by-sockets", message);
   }
   const version = vllmOf(server);
@@ -135,29 +142,32 @@ function serverWarnings(
   )
     warn(
       "inert-variable",
-      `\`moeBackend\` is not set, so vLLM ${version} chooses the kernels itself. If the model is a mixture of experts in NVFP4, set \`moeBackend: marlin\`, the sound choice on a GB10. Other models need nothing.`,
+      `\`moeBackend\` isn't set, so vLLM ${version} chooses the kernels. If the model is a mixture of experts in NVFP4, set \`moeBackend: marlin\`, the sound choice on a GB10. Other models need nothing.`,
     );
   if (server.tools.parser === "qwen3_xml" && hasOneQwenParser(version))
     warn(
       "same-parser",
-      `\`qwen3_xml\` and \`qwen3_coder\` are the same parser since vLLM ${ONE_QWEN_PARSER}: switching between them changes nothing in ${version}.`,
+      `\`qwen3_xml\` and \`qwen3_coder\` are one parser in vLLM ${version}. They are since ${ONE_QWEN_PARSER}: switching between them changes nothing.`,
     );
   const { family = "other", id } = server.model;
   for (const message of kindByName(server)) warn("kind-by-name", message);
   if (family !== "other" && model?.config === undefined)
     warn(
       "family-unproven",
-      `\`family: ${family}\` chooses the parsers, but there is no config.json of ${id} to check it: when you change \`id\`, correct \`family\` too.`,
+      `\`family: ${family}\` can't be checked: there is no config.json. It chooses the parsers: when you change \`id\`, now ${id}, correct \`family\` too.`,
     );
   for (const [code, message] of reportedAgainst(server, model)) warn(code, message);
   if (model?.assumedFrom !== undefined) {
-    const message = `The layers of ${id} are assumed: ${model.source} is from ${model.assumedFrom}. For an exact KV plan, download the model into the cache once, or put its own config.json there.`;
+    const message = `The layers are assumed to be those of ${model.assumedFrom}. There is no config.json of ${id}, and ${model.source} is of that one. For an exact KV plan, download the model into the cache once, or put its own config.json there.`;
     warn("config-assumed", message);
   }
   const size = weightsGB(server, model);
   const band = size === undefined ? undefined : weightBand(size / rankCount(server));
   if (size !== undefined && band?.comfortable === false)
-    warn("weights", `${weightsOfRank(size, rankCount(server))} are ${band.verdict}.`);
+    warn(
+      "weights",
+      `${weightsOfRank(size, rankCount(server))} are above the comfortable ${COMFORTABLE_GB} GB. They are ${band.verdict}.`,
+    );
 }
 
 /** What others reported against a server's settings, each with its code. */
@@ -193,7 +203,7 @@ function disputedIn(server: InferenceServerSettings, model: ModelEvidence | unde
       upTo !== undefined && version !== undefined && valid(version) !== null && !lte(version, upTo);
     if (!isUsed || isPast) return [];
     const shown = isRecord(value) ? setting : `${setting}: ${String(value)}`;
-    return [`\`${shown}\` was reported against: ${said.against}. For it: ${said.for}.`];
+    return [`\`${shown}\` is disputed. Against it: ${said.against}. For it: ${said.for}.`];
   });
 }
 
@@ -205,7 +215,7 @@ function kindByName({ model: { id, kind }, tools }: InferenceServerSettings): st
   const differs = isGuard
     ? kind === "chat" && tools.autoChoice
     : namedPooling(id) !== undefined && !isPooling(kind);
-  return differs ? [`By its name, ${id} ${saidOfKind(id)}.`] : [];
+  return differs ? [`its model is of another kind, by its name. ${id} ${saidOfKind(id)}.`] : [];
 }
 
 /**
@@ -241,7 +251,7 @@ export function clientWarnings(
       if (left < ENVELOPE_TOKENS)
         warn(
           "client-window",
-          `${client.client}: ${output} of ${server.maxModelLen} tokens are for output, which leaves ${left} for the prompt, but an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`${setting}\`.`,
+          `${client.client}: ${left} tokens are left for the prompt, 40,000 are needed. Lower \`maxOutputTokens\` or raise \`${setting}\`: ${output} of ${server.maxModelLen} tokens are for output, and an agent's own instructions take 30,000 to 40,000.`,
         );
     }
     for (const message of givesUp(client, server)) warn("client-gives-up", message);
@@ -254,7 +264,7 @@ export function clientWarnings(
     )
       warn(
         "native-system-turns",
-        `${client.client} before 2.1.329 puts system messages into messages[]; later versions don't, by the file that we write. If the model's template requires it, vLLM moves them to the beginning of the prompt. The next turn then reuses 6 % of the last prompt from the cache; through the bridge it reuses 90 % or more. Use a later version, or write \`inferenceServers.${client.server}.chatTemplate: tolerant\` or \`via: bridge\`.`,
+        `${client.client} before 2.1.329 finds little of its last prompt again. It puts system messages into messages[]; later versions don't, by the file that we write. If the model's template requires it, vLLM moves them to the beginning of the prompt. The next turn then reuses 6 % of the last prompt from the cache; through the bridge it reuses 90 % or more. Use a later version, or write \`inferenceServers.${client.server}.chatTemplate: tolerant\` or \`via: bridge\`.`,
       );
   }
   for (const message of notKnownOfInstanceA(machine, clients)) warn("instance-a-unknown", message);
@@ -272,7 +282,7 @@ function givesUp({ client }: ClientPlan, server: Upstream | undefined): string[]
   if (limit === undefined || server === undefined || minutes * 60 <= limit.seconds) return [];
   const { seconds, remedy } = limit;
   return [
-    `${client} gives up after ${seconds} s without an answer, but a start of ${server.key} may take ${minutes} minutes: ${remedy}, or start the server first (\`serving start ${server.key}\`).`,
+    `${client} gives up after ${seconds} s, and ${server.key} may take ${minutes} min to start. ${capital(remedy)}, or start the server first (\`serving start ${server.key}\`).`,
   ];
 }
 
@@ -291,6 +301,6 @@ function notKnownOfInstanceA({ instanceA }: MachineSettings, clients: readonly C
   if (unknown.length === 0) return [];
   const names = agents.map(({ client }) => client).join(", ");
   return [
-    `${names} would use instance A, but the stack file doesn't say ${unknown.join(" and ")}. \`serving verify a\` says what to declare.`,
+    `It is not known whether ${names} can use instance A. The stack file doesn't say ${unknown.join(" and ")}. \`serving verify a\` says what to declare.`,
   ];
 }

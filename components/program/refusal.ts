@@ -17,7 +17,7 @@ export interface Refusal {
 
 /** What is known of a plan and its machines before the first resource. */
 export interface Findings {
-  readonly policies: readonly (UpdateFinding & Pick<Judged, "resource">)[];
+  readonly policies: readonly (UpdateFinding & Pick<Judged, "resource" | "saidBy">)[];
   readonly onMachine: readonly UpdateFinding[];
   /** Whether the policy pack runs beside the program, and prints what it only warns of. */
   readonly packSpeaks: boolean;
@@ -37,15 +37,16 @@ export function refuse(found: Findings): Refusal | undefined {
   const toSay = packSpeaks ? onMachine : [...policies, ...onMachine];
   tellAll("warning", "From the checks before an update:", sentences(toSay, "warned"));
   const refused = policies.filter(({ verdict }) => verdict === "refused");
+  const said = refused.filter((each) => each.saidBy === undefined);
   if (!runtime.isDryRun()) {
-    const reasons = sentences([...policies, ...onMachine], "refused");
+    const reasons = sentences([...said, ...onMachine], "refused");
     if (reasons.length > 0) throw refusalError(reasons, found);
     return undefined;
   }
   tellAll("warning", "`up` would refuse this:", sentences(onMachine, "refused"));
   if (refused.length === 0) return undefined;
   return {
-    error: refusalError(sentences(refused, "refused"), found),
+    error: refusalError(sentences(said, "refused"), found),
     marks: refused.map(({ name, resource }) => refusedMark(name, resource)),
   };
 }

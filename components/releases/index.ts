@@ -6,6 +6,7 @@ export {
   KNOWN_SERIES,
   lowestAllowed,
   REFUSED_IN_SERVERS,
+  refusalOf,
   releaseName,
   sameRelease,
   transformersFor,

@@ -66,21 +66,26 @@ const withoutPost = (version: string) =>
  * Why a release must not run, with source and remedy; `undefined` for any other. `beside`: what
  * else is installed with it.
  */
-export function whyRefused(
+export function whyRefused(...release: Parameters<typeof refusalOf>): string | undefined {
+  const found = refusalOf(...release);
+  return found && `${found.reason} (${found.source}). ${found.remedy}`;
+}
+
+/** What is known against a release, beside other packages of its image. */
+export function refusalOf(
   name: string,
   version: string,
   beside: ReadonlyMap<string, string> = new Map(),
-): string | undefined {
+) {
   if (!isPep440(version)) return undefined;
   const released = withoutPost(withoutLocal(version));
-  const found = REFUSED.find(
+  return REFUSED.find(
     ({ package: of, versions, below, beside: other }) =>
       of === name &&
       (versions?.some((each) => sameRelease(each, released)) ?? true) &&
       (below === undefined || lt(version, below)) &&
       (other === undefined || series(beside.get(other.package) ?? "") === other.series),
   );
-  return found && `${found.reason} (${found.source}). ${found.remedy}`;
 }
 
 /** The lowest release of a package that may run; `0` where any may. */

@@ -137,13 +137,13 @@ export const goneKeyWarnings = (settings: StackSettings): Warning[] =>
     const key = dotted(path);
     if (moved !== undefined) {
       const wanted = `\`${dotted(moved.path)}: ${moved.value}\``;
-      const message = `\`${key}: ${value}\` is read as ${wanted}: write that. ${instead}`;
+      const message = `\`${key}: ${value}\` is read as ${wanted}. Write that. ${instead}`;
       return { machine, code: "setting-gone", message };
     }
     if (usual === undefined || value === usual) {
       const message = `\`${key}\` is gone and does nothing: delete it. ${instead}`;
       return { machine, code: "setting-gone", message };
     }
-    const message = `\`${key}\` is gone, so the next \`serving up\` replaces the server: delete it. ${instead}`;
+    const message = `\`${key}\` is gone: delete it. The next \`serving up\` replaces the server, which runs with it. ${instead}`;
     return { machine, code: "setting-dropped", message };
   });

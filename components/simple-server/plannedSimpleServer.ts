@@ -1,3 +1,4 @@
+import { counted } from "../../faults/quoting";
 import { shellWords } from "../../faults/shellWords";
 import { AS_DOCKERS_BRIDGE, DOCKERS_BRIDGE, isLoopback, originOf } from "../../machines/address";
 import { hundredths } from "../../units/memory";
@@ -174,12 +175,12 @@ function simpleServerWarnings(blocks: SimpleServerBlocks): [code: string, messag
     if (chatUi !== undefined && (connections === undefined || connections.includes(SIMPLE_SERVER)))
       warnings.push([
         "simple-server-on-loopback",
-        `Ollama listens on ${simpleServer.listen}, where no container can reach it: the chat UI and the bridge can't use its models. Write \`listen: ${DOCKERS_BRIDGE}\`, ${AS_DOCKERS_BRIDGE}, to open it to containers but not to the local network.`,
+        `No container can reach Ollama on ${simpleServer.listen}, also not the chat UI. Write \`listen: ${DOCKERS_BRIDGE}\`, ${AS_DOCKERS_BRIDGE}, to open it to containers but not to the local network. Until then the chat UI and the bridge can't use its models.`,
       ]);
   } else if (simpleServer.listen !== DOCKERS_BRIDGE)
     warnings.push([
       "simple-server-on-lan",
-      `Ollama listens on ${simpleServer.listen}:${simpleServer.port}: everyone on the local network can use it, and it asks for no key.`,
+      `Everyone on the local network can use Ollama, without a key. It listens on ${simpleServer.listen}:${simpleServer.port}: write \`listen: ${DOCKERS_BRIDGE}\`, ${AS_DOCKERS_BRIDGE}, to open it to containers alone.`,
     ]);
   return warnings;
 }
@@ -189,10 +190,10 @@ function uncounted({ simpleServer }: SimpleServerBlocks): [code: string, message
   const kept = simpleServer.mode === "host" && simpleServer.keepAlive.startsWith("-");
   const code = "simple-server-uncounted";
   if (models.length > 0) {
-    const message = `The memory ledger does not count ${models.join(", ")} of Ollama: declare in \`loadedGiB\` how much each takes once loaded (\`ollama ps\`).${kept ? " `keepAlive` keeps them in memory permanently." : ""}`;
+    const message = `Memory of ${counted(models.length, "model")} of Ollama isn't counted. Declare in \`loadedGiB\` how much each takes once loaded (\`ollama ps\`): ${models.join(", ")}.${kept ? " `keepAlive` keeps them in memory permanently." : ""}`;
     return [[code, message]];
   }
   if (!kept || simpleServerMemory(simpleServer).length > 0) return [];
-  const message = `\`keepAlive: ${simpleServer.keepAlive}\` keeps Ollama's models in memory permanently, but the memory ledger has no line for them: declare \`models\` and their \`loadedGiB\`.`;
+  const message = `Memory of Ollama's models isn't counted, and \`keepAlive\` keeps them in it. Declare \`models\` and their \`loadedGiB\`: \`keepAlive: ${simpleServer.keepAlive}\` means permanently.`;
   return [[code, message]];
 }

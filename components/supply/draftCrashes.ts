@@ -53,7 +53,7 @@ export function draftCrashes(drafts: Drafts): string | undefined {
     isPep440(vllm) &&
     known.every((each) => isPep440(each.vllm) && !atLeast(each.vllm, vllm));
   const newer = isNewer ? ` No report of vLLM ${vllm} is known, for or against.` : "";
-  return `drafts by ${method} have broken servers of such a model: ${said.join("; ")}.${newer} If it dies of a CUDA fault, delete \`speculative\`.`;
+  return `drafts by ${method} have broken servers of such a model. If it dies of a CUDA fault, delete \`speculative\`. Seen: ${said.join("; ")}.${newer}`;
 }
 
 function isLike({ id, config }: Drafts, { family }: DraftCrash): boolean {

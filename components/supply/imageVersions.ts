@@ -33,6 +33,8 @@ export interface ImageDoubt {
   readonly remedy?: string;
   /** It holds no vLLM for the machines that are planned here, in whatever version. */
   readonly isOther?: true;
+  /** Nobody knows what its repository holds. */
+  readonly isUnknown?: true;
 }
 
 /** What may be believed of an image. */
@@ -176,9 +178,7 @@ const BUILD = /(?:^|[-_.])nightly(?:[-_.]|$)|\.dev\d|(?:^|[-_.])main(?:-[0-9a-f]
 /** Says that a tag of a vLLM names a development build, as a clause. */
 function buildInTag({ repository, tag = "" }: ImageReference): string | undefined {
   const isVllm = listed(repository) !== undefined || /vllm/i.test(`${pathOf(repository)}:${tag}`);
-  return isVllm && BUILD.test(tag)
-    ? `its tag \`${tag}\` names a development build, which is not a release: nobody can build it again`
-    : undefined;
+  return isVllm && BUILD.test(tag) ? `its tag \`${tag}\` is a development build` : undefined;
 }
 
 const NOTHING_RECORDED: ImageDoubt = { why: "the versions inside are not recorded" };
@@ -229,7 +229,7 @@ function foreign({ reference, known }: Around, own: ImageRecordClaim | undefined
   if (isRead && own.versions.vllm === undefined)
     return [{ why: "no vLLM was found inside", remedy: "A server runs vLLM: use a vLLM image." }];
   if (known !== undefined || isRead || isKnownRepository(reference)) return [];
-  return [{ why: `${reference.repository} is not known to hold vLLM` }];
+  return [{ why: `${reference.repository} is not known to hold vLLM`, isUnknown: true }];
 }
 
 /** Says why a record can't be believed that names this digest, or none. */

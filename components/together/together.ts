@@ -119,7 +119,7 @@ export function togetherNotes(machine: string, found: Together | undefined): War
   const names = listOf(keys);
   const message =
     servers.length === 1
-      ? `${names} is the only server that starts on request, so nothing has to stop for it. \`start: onRequest\` frees its memory while it is stopped.`
+      ? `${names} alone starts on request, so nothing has to stop for it. \`start: onRequest\` frees its memory while it is stopped.`
       : `${names} all fit at the same time, so none has to stop for another. \`start: onRequest\` frees their memory while they are stopped.`;
   return [{ machine, code: "together-all", message }];
 }

@@ -8,6 +8,7 @@ import { modelNamed, readCatalogue } from "../../components/catalogue";
 import { operatorHome } from "../../components/evidence";
 import { defined } from "../../faults/defined";
 import { FaultyInput, orInputFault } from "../../faults/fault";
+import { capital } from "../../faults/quoting";
 import { whyNoServer } from "../../machines/devices/devices";
 import { homeOn, onMachine } from "../../machines/home";
 import { cacheOn } from "../../machines/hubCache";
@@ -201,7 +202,7 @@ async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome>
   const other = imageLines(image, seat.server);
   const doubt = [
     ...(unread === undefined ? [] : [unread, ""]),
-    ...(found.doubt === undefined ? [] : [`MAY NOT START: ${found.doubt}`, ""]),
+    ...(found.doubt === undefined ? [] : [`${capital(found.doubt)}`, ""]),
     ...(found.byShare === undefined ? [] : [found.byShare, ""]),
   ];
   const repeated =

@@ -8,6 +8,7 @@ import {
 import type { MachinePlan, Plan } from "../../components/plan";
 import type { InferenceServerSettings } from "../../components/settings";
 import { Failed, FaultyInput } from "../../faults/fault";
+import { capital } from "../../faults/quoting";
 import { sizedDevice, whyNoServer } from "../../machines/devices/devices";
 import type { Judged } from "../../policies/judge";
 import type { RefusedImage } from "../init/command/image";
@@ -227,7 +228,7 @@ function weighed(
 /** The same with the weights in front, where they alone are known. */
 const withWeights = (start: Start, weights: string | undefined): Start =>
   start.verdict === "not judged" && weights !== undefined
-    ? { ...start, why: `${weights}; the rest isn't known. ${start.why}` }
+    ? { ...start, why: `${weights}; the rest isn't known. ${capital(start.why)}` }
     : start;
 
 /**

@@ -58,12 +58,14 @@ export function judgeImage(
   const labels = entry === undefined ? [] : labelsOf(entry);
   const container = { name: image, image, entrypoints: [], command: [], envs: [], labels };
   const record = { image, digest, versions, evidence, recordedOf, source: "serving pin" };
+  const [block, key = "image"] = entry?.path ?? [];
+  const name = block === "inferenceServers" ? key : "image";
   const role = roleOf(entry) ?? (versions?.vllm === undefined ? undefined : "inference-server");
   const verdicts = judge([
-    { type: TYPE.container, name: "image", ...defined({ role }), props: container },
+    { type: TYPE.container, name, ...defined({ role }), props: container },
     ...(versions === undefined
       ? []
-      : [{ type: TYPE.imageRecord, name: imageRecordName("image"), props: record }]),
+      : [{ type: TYPE.imageRecord, name: imageRecordName(name), props: record }]),
   ]).filter((each) => IMAGE_RULES.includes(each.name) && each.verdict !== "pass");
   const tooOld = belowModel(versions?.vllm, entry?.model);
   const isRefused = tooOld !== undefined || verdicts.some((each) => each.verdict === "refused");

@@ -41,7 +41,9 @@ function findingsOf({ machines, warnings }: Plan, levels: Levels): PlanFinding[]
   // A plan that another version applied may lack what policies read.
   const judged = attempt(() => judge(declaredResources({ machines, warnings }), levels)) ?? [];
   return [
-    ...judged.flatMap((each) => (each.verdict === "pass" ? [] : [judgedFinding(each)])),
+    ...judged.flatMap((each) =>
+      each.verdict === "pass" || each.saidBy !== undefined ? [] : [judgedFinding(each)],
+    ),
     ...warnings.map(({ machine, code, message, note }) => ({
       id: [code, machine, /^\S+:/.exec(message)?.[0]].join(" "),
       text: `${note ? "note" : "warning"} (${machine}): ${message}`,

@@ -43,7 +43,7 @@ export function planText(
   } = {},
 ): string {
   const judged = policies.map((each) => ({ ...each, message: typed(each.message) }));
-  const found = findingsOf({ warnings }, policies, typed);
+  const found = findingsOf({ machines, warnings }, policies, typed);
   const parts = [
     ...machines.map((machine) => machineText(machine, width, startsOn(machine.name))),
     policyText(judged, width),
@@ -242,11 +242,14 @@ function policyText(policies: readonly Judged[], width: Width): string {
       each.verdict === "pass" || isNote(each)
         ? []
         : [
-            `${marks[each.verdict]} ${each.name} (${each.resource})\n${indented(hanging(each.message, 10, width).replaceAll(/^ +/gm, ""), 10)}`,
+            `${marks[each.verdict]} ${each.name} (${each.resource})\n${indented(hanging(saidText(each), 10, width).replaceAll(/^ +/gm, ""), 10)}`,
           ],
     ),
   ]);
 }
+
+const saidText = ({ saidBy, message }: Judged): string =>
+  saidBy === undefined ? message : `The same as ${saidBy} says, of the same line.`;
 
 const isNote = ({ note }: Judged) => note === true;
 

@@ -1,17 +1,10 @@
 import type { adviseShare } from "../../components/memory";
 import { demandOf } from "../../vllm/argv/memoryDemand";
 import { knownMaps, text } from "../../vllm/argv/unknown";
-import {
-  AGGREGATE_CAUTION,
-  shareText,
-  tenThousandths,
-  utilizationText,
-} from "../../vllm/utilization";
+import { utilizationText } from "../../vllm/utilization";
 import type { DeclaredResource } from "./container";
 import { declaredServers } from "./inferenceServer";
 import type { LargestShare } from "./largestShares";
-
-const CAUTION = `Above ${shareText(tenThousandths(AGGREGATE_CAUTION))} for all servers the plan warns`;
 
 /** What a server needs to start, behind "it needs": at best, and in the worst known case. */
 export function shareToStart(needs: LargestShare["needs"] = {}): string {
@@ -21,17 +14,10 @@ export function shareToStart(needs: LargestShare["needs"] = {}): string {
 }
 
 /** What the plan warns about with an advised share, as a sentence behind others; else empty. */
-export function warnedText(
-  { name, needs }: LargestShare,
-  { value, most, warns }: ReturnType<typeof adviseShare>,
-): string {
+export function warnedText({ warns }: Pick<ReturnType<typeof adviseShare>, "warns">): string {
   if (warns === "floor")
-    return ` No share with which ${name} starts leaves the memory floor (\`memoryFloorGiB\`), so the plan warns.`;
-  if (value < most) return ` ${CAUTION}.`;
-  if (warns === "nothing" || needs.leastUtilization === undefined) return "";
-  // Without a plan of its KV cache nobody knows how little is enough.
-  const noOther = needs.windowGiB === undefined ? "" : `, but with less ${name} may not start`;
-  return ` ${CAUTION}${noOther}.`;
+    return " That doesn't leave the memory floor (`memoryFloorGiB`), so the plan warns.";
+  return warns === "caution" ? " The plan still warns of the sum of the shares." : "";
 }
 
 /** The share that a machine component's server has now; 1 where it can't be read. */

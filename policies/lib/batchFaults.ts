@@ -19,13 +19,13 @@ export function batchFaults(args: ServerArguments): BatchFault[] {
   const found: BatchFault[] = [];
   if (batch < sequences)
     found.push({
-      message: `--max-num-batched-tokens ${batch} is smaller than --max-num-seqs ${sequences}, but a batch has at least a token of each sequence. Set \`maxNumSeqs: ${batch}\` or less, or a larger \`maxNumBatchedTokens\`.`,
+      message: `a batch of ${batch} tokens is less than ${sequences} sequences. Set \`maxNumSeqs: ${batch}\` or less, or a larger \`maxNumBatchedTokens\`: a batch has at least a token of each sequence.`,
       setting: "maxNumSeqs",
       value: batch,
     });
   if (batch < window && args.options.get("enable-chunked-prefill")?.[0] === "off")
     found.push({
-      message: `--max-num-batched-tokens ${batch} is smaller than --max-model-len ${window}, and without chunked prefill a batch takes whole prompts. Set \`chunkedPrefill: true\`.`,
+      message: `a batch of ${batch} tokens is less than its window, ${window}. Set \`chunkedPrefill: true\`: without it a batch takes whole prompts.`,
       setting: "chunkedPrefill",
       value: true,
     });

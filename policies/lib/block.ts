@@ -2,7 +2,7 @@ import { onOtherMachine } from "../../components/bridge";
 import { LABEL, TYPE } from "../../components/planned";
 import { serviceNamed } from "../../components/services";
 import { knownMaps } from "../../vllm/argv/unknown";
-import { type DeclaredResource, knownText } from "./container";
+import { type DeclaredResource, displayName, knownText } from "./container";
 import { roleOf } from "./role";
 
 /**
@@ -33,3 +33,17 @@ function serverBlock(machine: string, name: string): string[] {
   const { on, key } = onOtherMachine(name) ?? { on: machine, key: name };
   return ["machines", on, "inferenceServers", key];
 }
+
+/** The name for a message: the key of a block of ours, else the container's own name. */
+export const nameOf = (resource: DeclaredResource): string =>
+  blockOf(resource)?.at(-1) ?? displayName(resource);
+
+/** The same of a server by its container's name, as a machine of ours has it. */
+export const serverName = (machine: DeclaredResource | undefined, container: string): string =>
+  (machine && blockOf(machine, container)?.at(-1)) ?? container;
+
+/** Names of two containers: their own where ours are the same on two machines. */
+export const namesOf = (one: DeclaredResource, other: DeclaredResource): [string, string] =>
+  nameOf(one) === nameOf(other)
+    ? [displayName(one), displayName(other)]
+    : [nameOf(one), nameOf(other)];

@@ -2,7 +2,8 @@ import { namedWeights, ofRank } from "../../components/model-name";
 import { DEVICES } from "../../machines/devices/devices";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
 import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
-import { containerName, type DeclaredResource, displayName } from "./container";
+import { nameOf } from "./block";
+import { containerName, type DeclaredResource } from "./container";
 import { serversIn } from "./inferenceServer";
 import type { MachineGroup } from "./machines";
 
@@ -11,7 +12,7 @@ export const IF_MISLED = "If the name misleads, write `model.weightsGB`.";
 
 /** Says that a model is too large for a machine whatever its share, by its name alone. */
 export const tooLarge = (gib: number, byName: string, totalGiB: number): string =>
-  `its weights take at least ${gib.toFixed(2)} GiB (${byName}), and the machine has ${totalGiB}: the model is too large for it. Serve a smaller one (\`serving models\` lists what fits), or one with fewer bits.`;
+  `its weights take ${gib.toFixed(2)} GiB at least, of ${totalGiB}. Serve a smaller model (\`serving models\` lists what fits), or one with fewer bits. That is ${byName}.`;
 
 /** Containers of other programs whose models are too large for their machine, by their names alone. */
 export function tooLargeByName({ containers, component }: MachineGroup) {
@@ -38,7 +39,7 @@ function findings(container: DeclaredResource, server: ServerArguments, totalGiB
   const [quantization] = options.get("quantization") ?? [];
   const { gib, source } = ofRank(named, { id: model, quantization, ranks });
   if (gib <= totalGiB) return [];
-  const message = `${displayName(container)} can't start: ${tooLarge(gib, source, totalGiB)}`;
+  const message = `${nameOf(container)} can't start: ${tooLarge(gib, source, totalGiB)}`;
   return [{ container, message }];
 }
 

@@ -20,6 +20,7 @@ import {
   utilizationText,
 } from "../../vllm/utilization";
 import { shareToStart, warnedText } from "../lib/advisedShare";
+import { nameOf, serverName } from "../lib/block";
 import { containerName, type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer, readDeclared, type ServerReading } from "../lib/inferenceServer";
 import {
@@ -94,8 +95,14 @@ const serversOf = ({ containers }: MachineGroup): DeclaredResource[] =>
 
 function groupClaims(group: MachineGroup): Claim[] {
   const size = sizeOf(group.component);
+  // Two machines of one computer may have a server of one name each.
+  const called = machinesIn(group.component) === undefined ? nameOf : displayName;
   const ofContainers = group.containers.flatMap((each) =>
-    readingClaims(displayName(each), readContainer(each), size).map((claim) => ({
+    readingClaims(
+      { who: called(each), container: containerName(each) },
+      readContainer(each),
+      size,
+    ).map((claim) => ({
       ...claim,
       container: containerName(each),
       onRequest: startsOnRequest(each.props),
@@ -117,7 +124,7 @@ function countedApart(groups: readonly MachineGroup[]): Finding[] {
   );
   if (subject === undefined || servers.size < 2) return [];
   const places = [...servers].map(([place, names]) => `${place} (${[...names].join(", ")})`);
-  const message = `Memory is summed apart for ${listOf(places)}, as the hosts of their Docker providers differ. A name and an address of one computer differ too: if two of these are one, give their providers the same \`host\`.`;
+  const message = `Memory is summed apart for ${places.length} computers. These are ${listOf(places)}, as the hosts of their Docker providers differ. A name and an address of one computer differ too: if two of these are one, give their providers the same \`host\`.`;
   return [note(subject, message)];
 }
 
@@ -145,15 +152,15 @@ function judged(
         const plain = `Until this is fixed, the sum can't be compared with the limit of ${shareText(limit)}.`;
         return violation(
           subject,
-          `${who} has a memory share that can't be judged: ${why}. ${cure ?? plain}`,
+          `The memory share of ${who} can't be judged: ${why}. ${cure ?? plain}`,
         );
       });
   const sum = total(claims);
   if (sum <= limit) return undefined;
   const { totalGiB: size } = sizeOf(component);
-  const gib = size ? ` (${((sum / TEN_THOUSAND) * size).toFixed(1)} of ${size} GiB)` : "";
+  const gib = size ? `, ${((sum / TEN_THOUSAND) * size).toFixed(1)} of ${size} GiB` : "";
   const shares = largestShares(component);
-  const shareOf = (claim: Claim) => shares.find(({ name }) => name === claim.who);
+  const shareOf = ({ container }: Claim) => shares.find(({ name }) => name === container);
   const remedies = claims
     .filter(({ ours }) => ours)
     .map((claim) => remedy(claim, limit, sum, shareOf(claim)));
@@ -163,15 +170,17 @@ function judged(
     const to = fits === 0 ? "" : `, to ${shareText(fits)} or less`;
     return ours ? [] : ` Instance A is not ours to lower: only its owner can${to}.`;
   });
-  const message = `The inference servers of ${machineText(component)} claim ${shareText(sum)} of its memory${gib}: ${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}.${remedies.map(({ text }) => ` ${text}`).join("")}${host.join("")}`;
+  const ours = remedies.map(({ text }) => ` ${text}`).join("");
+  // Where none of ours can give way, only A's owner can.
+  const cure = remedies.some(({ change }) => change) ? [ours, ...host] : [...host, ours];
+  const message = `The servers of ${machineText(component)} claim ${shareText(sum)} of its memory, and ${shareText(limit)} is the limit.${cure.join("")} Claimed: ${claims.map(claimText).join(" + ")}${gib}.`;
   return violation(subject, message, remedies.find(({ change }) => change)?.change);
 }
 
 function machineText(component: DeclaredResource | undefined): string {
   const together = machinesIn(component);
-  const machine = knownText(component?.props.machine);
-  if (together !== undefined) return `machines ${together}, which are one computer,`;
-  return machine === undefined ? "this machine" : `machine ${machine}`;
+  if (together !== undefined) return `${together} (one computer)`;
+  return knownText(component?.props.machine) ?? "this machine";
 }
 
 type Remedy = { readonly text: string; readonly change?: Change };
@@ -181,27 +190,19 @@ type Remedy = { readonly text: string; readonly change?: Change };
  * leaves.
  */
 function remedy(claim: KnownClaim, limit: number, sum: number, share?: LargestShare): Remedy {
-  const { who: server, beyond, option = "--gpu-memory-utilization" } = claim;
-  if (beyond !== undefined)
-    return beyondRemedy(server, beyond, (sum - limit) / TEN_THOUSAND, share);
+  const { who, container: server = who, beyond, option = "--gpu-memory-utilization" } = claim;
+  if (beyond !== undefined) return beyondRemedy(claim, beyond, (sum - limit) / TEN_THOUSAND, share);
   const byLimit = largestThatFits(limit, sum - claim.tenThousandths) / TEN_THOUSAND;
   const bySum = share && Number.isFinite(share.bySum) ? share.bySum : byLimit;
   const own = { name: server, needs: {}, ...share, bySum, byAggregate: byLimit };
   const advised = adviseShare(own, claim.tenThousandths / TEN_THOUSAND);
-  const { value, most, fits } = advised;
-  if (fits <= 0)
-    return {
-      text: `No share is left for ${server} beside the others.`,
-    };
+  const { value, fits } = advised;
+  if (fits <= 0) return { text: `No share is left for ${who} beside the others.` };
   if (value === 0)
     return {
-      text: `Only ${utilizationText(fits)} is left for ${server} beside the others, but it needs ${shareToStart(own.needs)}: lower another server, or leave this one out.`,
+      text: `Only ${utilizationText(fits)} is left for ${who} beside the others, but it needs ${shareToStart(own.needs)}: lower another server, or leave this one out.`,
     };
-  const why = most < fits ? "`memoryFloorGiB` must stay free" : "all memory must fit";
-  const both =
-    most < byLimit ? ` (${utilizationText(byLimit)} by this limit alone, but ${why})` : "";
-  const more = value < most ? ` Up to ${utilizationText(most)} fits${both}.` : "";
-  const set = `Set ${option} of ${server} to ${utilizationText(value)} or less${value < most ? "" : both}.${more}${warnedText(own, advised)}`;
+  const set = `Set ${option} of ${who} to ${utilizationText(value)} or less.${warnedText(advised)}`;
   return { text: set, change: { server, setting: "gpuMemoryUtilization", value } };
 }
 
@@ -210,7 +211,7 @@ function remedy(claim: KnownClaim, limit: number, sum: number, share?: LargestSh
  * shrink.
  */
 function beyondRemedy(
-  who: string,
+  { who, container: server = who }: KnownClaim,
   { demand, totalGiB }: NonNullable<Claim["beyond"]>,
   tooMuch: number,
   share?: LargestShare,
@@ -223,12 +224,12 @@ function beyondRemedy(
   const tooSmall =
     share === undefined || outsideGiB === undefined
       ? ""
-      : cacheTooSmall(share, kvCacheGiB - lessGiB);
+      : cacheTooSmall({ ...share, name: who }, kvCacheGiB - lessGiB);
   if (tooSmall !== "") return { text: `${tooSmall} Lower another server, or leave this one out.` };
   const value = cacheWithin(kvCacheGiB - lessGiB);
   if (value === undefined) return { text: `Remove --kv-cache-memory-bytes from ${who}.` };
   const lower = `Lower --kv-cache-memory-bytes of ${who} by ${lessGiB.toFixed(2)} GiB or more.`;
-  return { text: lower, change: { server: who, setting, value } };
+  return { text: lower, change: { server, setting, value } };
 }
 
 function claimText({ who, tenThousandths: share, byDefault, beyond }: KnownClaim): string {
@@ -269,25 +270,26 @@ function claimsOf(machine: DeclaredResource): Claim[] {
   const { hostInstance } = machine.props;
   const host = map(hostInstance);
   const claims: Claim[] = typeof host === "object" ? [hostClaim(host)] : [];
-  if (host === UNKNOWN) claims.push(unknownClaim("Instance A", "`hostInstance` is not known"));
+  if (host === UNKNOWN) claims.push(unknownClaim("instance A", "`hostInstance` is not known"));
   else if (host === undefined && hostInstance !== "none")
     claims.push(
       unknownClaim(
-        "Instance A",
+        "instance A",
         "it is not declared; declare its share, or `none` if there is no instance A",
       ),
     );
   const servers = list(machine.props.servers);
   if (servers === UNKNOWN)
-    return [...claims, unknownClaim("A server of ours", "`servers` is not known")];
+    return [...claims, unknownClaim("a server of ours", "`servers` is not known")];
   const ofServers = servers.flatMap((entry, index) => {
     const server = map(entry);
     if (typeof server !== "object")
       return unknownClaim(`Server ${index + 1}`, "its arguments are not known");
-    const who = knownText(server.name) ?? `server ${index + 1}`;
-    return readingClaims(who, readDeclared(server), size).map((claim) => ({
+    const container = knownText(server.name) ?? `server ${index + 1}`;
+    const who = serverName(machine, container);
+    return readingClaims({ who, container }, readDeclared(server), size).map((claim) => ({
       ...claim,
-      container: who,
+      container,
       onRequest: declaredOnRequest(server),
     }));
   });
@@ -339,7 +341,10 @@ function sizeOf(component: DeclaredResource | undefined): MachineSize {
   };
 }
 
-function serverClaim(who: string, args: ServerArguments, size: MachineSize): Claim {
+/** A server's name for people, and that of its container. */
+type Named = Pick<Claim, "who"> & { readonly container: string };
+
+function serverClaim({ who, container }: Named, args: ServerArguments, size: MachineSize): Claim {
   const { totalGiB, gpus, outsideGiB, adapters } = size;
   const needed = gpusNeeded(args);
   if (typeof needed === "string") return unknownClaim(who, needed);
@@ -347,7 +352,7 @@ function serverClaim(who: string, args: ServerArguments, size: MachineSize): Cla
     const why = `its processes need ${needed} GPUs, one each, but the machine has ${gpus} (\`gpus\`)`;
     return { ...unknownClaim(who, why), remedy: FEWER_PROCESSES };
   }
-  const read = demandOf(args, { adaptersCounted: adapters.has(who) });
+  const read = demandOf(args, { adaptersCounted: adapters.has(container) });
   if (!read.known) return unknownClaim(who, read.why);
   const { memory, byDefault } = read;
   const ours = { who, ours: true, known: true, byDefault } as const;
@@ -357,31 +362,32 @@ function serverClaim(who: string, args: ServerArguments, size: MachineSize): Cla
       who,
       "`--kv-cache-memory-bytes`, offloading and buffers take memory outside the share, and the machine's total is not known",
     );
-  const demand = { ...memory, ...defined({ outsideGiB: outsideGiB.get(who) }) };
+  const demand = { ...memory, ...defined({ outsideGiB: outsideGiB.get(container) }) };
   const taken = takenGiB(demand, totalGiB);
   const claim = { ...ours, tenThousandths: tenThousandths(taken / totalGiB) };
   return taken > memory.utilization * totalGiB ? { ...claim, beyond: { demand, totalGiB } } : claim;
 }
 
-function readingClaims(who: string, reading: ServerReading, size: MachineSize): Claim[] {
+function readingClaims(named: Named, reading: ServerReading, size: MachineSize): Claim[] {
+  const { who } = named;
   if (reading.kind === "no")
-    return (reading.engines ?? []).map((engine) => engineClaim(who, engine, size));
+    return (reading.engines ?? []).map((engine) => engineClaim(named, engine, size));
   if (reading.unreadable.length > 0) {
     const may = reading.kind === "possible" ? "it may be an inference server: " : "";
     return [unknownClaim(who, may + reading.unreadable.join("; "))];
   }
   if (reading.kind === "possible") return [];
   return [
-    ...reading.servers.map((server) => serverClaim(who, server, size)),
-    ...(reading.engines ?? []).map((engine) => engineClaim(who, engine, size)),
+    ...reading.servers.map((server) => serverClaim(named, server, size)),
+    ...(reading.engines ?? []).map((engine) => engineClaim(named, engine, size)),
   ];
 }
 
 /** The claim of an engine that serves nobody: it takes memory as a server does. */
-function engineClaim(who: string, { args, option }: Engine, size: MachineSize): Claim {
+function engineClaim(named: Named, { args, option }: Engine, size: MachineSize): Claim {
   const [why] = args.unreadable;
-  if (why !== undefined) return unknownClaim(who, why);
-  return { ...serverClaim(who, args, size), option };
+  if (why !== undefined) return unknownClaim(named.who, why);
+  return { ...serverClaim(named, args, size), option };
 }
 
 const FEWER_PROCESSES =
@@ -392,6 +398,6 @@ const unknownClaim = (who: string, why: string): Claim => ({ who, known: false, 
 /** A program of plain containers may run on a machine without an A; but nothing says so. */
 function undeclaredHost(subject: DeclaredResource, group: MachineGroup): Found {
   if (group.hostInstances.length > 0 || group.component !== undefined) return undefined;
-  const message = `No host-installed instance A is declared beside ${displayName(subject)}, so none is counted. If there is one, declare ${TYPE.hostInstance} with its machine, port and gpuMemoryUtilization.`;
+  const message = `No instance A is declared beside ${nameOf(subject)}, so none is counted. If there is one, declare ${TYPE.hostInstance} with its machine, port and gpuMemoryUtilization.`;
   return advice(subject, message);
 }

@@ -3,7 +3,8 @@ import { TYPE } from "../../components/planned";
 import { attempt } from "../../faults/defined";
 import { isRecord, jsonIn } from "../../faults/json";
 import { isText, knownMap, knownMaps, text } from "../../vllm/argv/unknown";
-import { type DeclaredResource, displayName, launchOf } from "../lib/container";
+import { nameOf } from "../lib/block";
+import { type DeclaredResource, launchOf } from "../lib/container";
 import { roleOf } from "../lib/role";
 import type { Rule } from "./rule";
 
@@ -22,7 +23,7 @@ export const bridgePrefix: Rule = {
       .filter(({ model }) => model.startsWith(GENERIC))
       .map(
         ({ name, model }) =>
-          `${resource.type === TYPE.container ? displayName(resource) : resource.name} sends \`${name}\` to \`${model}\`. ${REMEDY}`,
+          `${resource.type === TYPE.container ? nameOf(resource) : resource.name} sends \`${name}\` to \`${model}\`. ${REMEDY}`,
       );
   },
 };

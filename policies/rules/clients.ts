@@ -1,7 +1,8 @@
 import { MESSAGES_CLIENT } from "../../components/clients";
 import { TYPE } from "../../components/planned";
 import { knownMap, knownMaps, list, text, UNKNOWN } from "../../vllm/argv/unknown";
-import { type DeclaredResource, displayName, knownText, variables } from "../lib/container";
+import { nameOf } from "../lib/block";
+import { type DeclaredResource, knownText, variables } from "../lib/container";
 import { type HostInstanceClient, hostInstanceClients } from "../lib/hostInstance";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
@@ -20,9 +21,9 @@ export const clientBaseUrl: Rule = {
       if (path === "" || path === "/") return [];
       const why =
         path === undefined
-          ? "which is not a URL. Give scheme, host and port, such as `http://127.0.0.1:8787`."
-          : `which has the path \`${path}\`. It adds /v1/messages itself, so it would call \`${path.replace(/\/$/, "")}/v1/messages\`, and the 404 looks like a fault of the model. Remove the path.`;
-      return `${who} has the base URL \`${baseUrl}\`, ${why}`;
+          ? "is not a URL. Give scheme, host and port, such as `http://127.0.0.1:8787`."
+          : `has the path \`${path}\`. The client adds /v1/messages itself, so it would call \`${path.replace(/\/$/, "")}/v1/messages\`, and the 404 looks like a fault of the model. Remove the path.`;
+      return `The base URL of ${who} ${why} It is \`${baseUrl}\`.`;
     });
   },
 };
@@ -43,7 +44,7 @@ export const clientTiers: Rule = {
         .filter(([, model]) => model !== "" && names.length > 0 && !answersTo(names, model))
         .map(
           ([name, model]) =>
-            `${who} asks for \`${model}\` (${name}), which is not served. Served: ${names.join(", ")}.`,
+            `${who} asks for \`${model}\`, which is not served. Served: ${names.join(", ")}. It is the value of ${name}.`,
         );
       if (unpinned === "") return unknown;
       const missing = `${who} pins no model in ${unpinned}. An unset variable asks for a hosted model, and the 404 looks like a network failure. Set each to the served model name.`;
@@ -71,17 +72,20 @@ export const clientServer: Rule = {
   advises: true,
   judgeResource(resource) {
     return clientsOf(resource).flatMap((client) => {
-      const { who, coding, baseUrl, onSimpleServer, asked } = client;
+      const { who, coding, onSimpleServer, asked } = client;
       if (!coding || !onSimpleServer) return [];
       const unproven = asked.filter(({ seen }) => seen === undefined);
-      const at = `the simple server (${baseUrl ?? "Ollama"})`;
+      const at = `Ollama`;
       if (asked.length === 0 || unproven.length > 0)
         return violation(
           resource,
-          `${who} is a coding client and would use ${at}. ${whyUnproven(resource, unproven)}`,
+          `${who} would use ${at}, whose tool calls are unproven. ${whyUnproven(resource, unproven)}`,
         );
       const days = asked.map(({ model, seen }) => `\`${model}\` (${seen})`).join(", ");
-      return advice(resource, `${who} uses ${at}, which made tool calls: ${days}. ${AGENT_THERE}`);
+      return advice(
+        resource,
+        `${who} uses ${at}, whose tool calls were seen. That was ${days}. ${AGENT_THERE}`,
+      );
     });
   },
   judgeMachine: (group) => hostInstanceClients(group).flatMap(judgeKey),
@@ -91,17 +95,17 @@ export const clientServer: Rule = {
 function judgeKey({ machine, who, block, via, hostInstance }: HostInstanceClient): Finding | [] {
   const key = knownText(hostInstance.keyVariable) ?? "none";
   if (via !== "bridge" || key === "none") return [];
-  const message = `${who} goes through the bridge to instance A, which asks for a key (\`instanceA.keyVariable: ${key}\`) that the bridge doesn't have. Write \`${block}.via: native\`, or point the client at another server (\`${block}.server\`).`;
+  const message = `${who} asks A by the bridge, which doesn't have A's key. Write \`${block}.via: native\` (\`instanceA.keyVariable: ${key}\`), or point the client at another server (\`${block}.server\`).`;
   return violation(machine, message, { setting: `${block}.via`, value: "native" });
 }
 
 /** Why a coding client may not use the simple server, and what to do about it. */
 function whyUnproven({ type }: DeclaredResource, unproven: ClientFacts["asked"]): string {
   if (type === TYPE.container)
-    return "Recorded tool calls of its models only count for clients in the stack file. Declare it below `clients`, or point it at an inference server.";
+    return "Recorded tool calls of Ollama's models only count for clients in the stack file. Declare it below `clients`, or point it at an inference server.";
   const names = unproven.map(({ model }) => `\`${model}\``).join(", ");
-  const whose = names === "" ? "of its models" : `of ${names} there`;
-  return `Tool calls ${whose} are unproven. Test them with \`serving verify --record\`, which writes \`simpleServer.toolCalls\`, or point the client at an inference server.`;
+  const whose = names === "" ? "them" : `those of ${names}`;
+  return `Test ${whose} with \`serving verify --record\`, which writes \`simpleServer.toolCalls\`, or point the client at an inference server.`;
 }
 
 const isSimplePort = (baseUrl: string | undefined): boolean =>
@@ -127,7 +131,7 @@ function clientsOf(resource: DeclaredResource): ClientFacts[] {
   // Its other variables come along; only the tiers are asked for.
   const style = { messagesStyle: true, coding: true, onSimpleServer: isSimplePort(baseUrl) };
   const tiers = texts([...given]);
-  return [{ who: displayName(resource), ...style, baseUrl, tiers, names: [], asked: [] }];
+  return [{ who: nameOf(resource), ...style, baseUrl, tiers, names: [], asked: [] }];
 }
 
 function machineClients(resource: DeclaredResource) {

@@ -19,7 +19,8 @@ import {
   optionInsteadOfFlag,
 } from "../../vllm/engineData";
 import { spellingIn } from "../../vllm/optionHistory";
-import { type DeclaredResource, displayName, launchOf, ofType } from "../lib/container";
+import { nameOf } from "../lib/block";
+import { type DeclaredResource, launchOf, ofType } from "../lib/container";
 import { engineDataOf, type RecordedImage, recordsIn } from "../lib/imageRecord";
 import { readContainer } from "../lib/inferenceServer";
 import { isShare } from "../lib/otherEngines";
@@ -49,7 +50,7 @@ function judge(container: DeclaredResource, records: readonly RecordedImage[]): 
   const image = text(container.props.image);
   const { data, exact, doubt } = engineDataOf(image, records);
   const { variables } = launchOf(container.props);
-  const who = displayName(container);
+  const who = nameOf(container);
   const other = exact ? "" : ` ${doubt}`;
   return reading.servers.flatMap(({ words }) => {
     const server = readServerArguments(words, data);

@@ -1,12 +1,8 @@
 import { gatePort, TYPE } from "../../components/planned";
 import { EVERY_ADDRESS } from "../../machines/address";
 import { isText, knownMap, text, UNKNOWN } from "../../vllm/argv/unknown";
-import {
-  type DeclaredResource,
-  displayName,
-  type PublishedPort,
-  publishedPorts,
-} from "../lib/container";
+import { nameOf, namesOf } from "../lib/block";
+import { type DeclaredResource, type PublishedPort, publishedPorts } from "../lib/container";
 import { rankOf, readContainer, serversIn } from "../lib/inferenceServer";
 import { byMachine, type MachineGroup } from "../lib/machines";
 import { onComputers } from "../lib/oneComputer";
@@ -83,7 +79,7 @@ function portsOn({ containers, onDemand }: MachineGroup): Taken[] {
  */
 function notKnown(resource: DeclaredResource, what: string): Finding | [] {
   if (readContainer(resource).kind === "no") return [];
-  const message = `${displayName(resource)}: ${what} is not known before the update and may be instance A's port ${INSTANCE_A_PORT}. Give it as a plain number.`;
+  const message = `A port of ${nameOf(resource)} is not known before the update. Give ${what} as a plain number: it may be instance A's port ${INSTANCE_A_PORT}.`;
   return violation(resource, message);
 }
 
@@ -109,7 +105,8 @@ function usedTwice(group: MachineGroup): Finding[] {
     const other = taken.slice(0, index).find((each) => collide(each.port, port));
     if (other === undefined) return [];
     const change = freePort(group, port);
-    const message = `${displayName(container)} takes host port ${String(port.port)}/${port.protocol} on ${addressText(port)}, which ${displayName(other.container)} takes on ${addressText(other.port)}. Give one of them another port, such as ${change.value}.`;
+    const [own, its] = namesOf(container, other.container);
+    const message = `${own} and ${its} both take host port ${String(port.port)}/${port.protocol}. Give one of them another port, such as ${change.value}. They listen on ${addressText(port)} and ${addressText(other.port)}.`;
     return violation(container, message, change);
   });
 }
@@ -144,7 +141,7 @@ function onHostInstance(group: MachineGroup): Finding[] {
   return portsOn(group).flatMap(({ container, port }) => {
     if (typeof port.port !== "string" || !declared.includes(port.port)) return [];
     const change = freePort(group, port);
-    const message = `${displayName(container)} takes host port ${port.port}, which belongs to the host-installed instance A. Publish another port, such as ${change.value}.`;
+    const message = `${nameOf(container)} takes host port ${port.port}, which is instance A's. Publish another port, such as ${change.value}.`;
     return violation(container, message, change);
   });
 }
@@ -162,7 +159,7 @@ function onSimpleServer(group: MachineGroup): Finding[] {
   return portsOn(group).flatMap(({ container, port }) => {
     if (!collide(port, simple)) return [];
     const change = freePort(group, port);
-    const message = `${displayName(container)} takes host port ${String(port.port)}, where the machine's simple server listens. Publish another port, such as ${change.value}.`;
+    const message = `${nameOf(container)} takes host port ${String(port.port)}, where Ollama listens. Publish another port, such as ${change.value}.`;
     return violation(container, message, change);
   });
 }

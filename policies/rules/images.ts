@@ -4,13 +4,18 @@ import {
   isPep440,
   KNOWN_SERIES,
   REFUSED_IN_SERVERS,
+  refusalOf,
   transformersFor,
-  whyRefused,
 } from "../../components/releases";
 import { knownRelease, taggedVersion, versionsOf } from "../../components/supply";
-import { imageReference, referenceFault } from "../../machines/docker/imageReference";
+import {
+  type ImageReference,
+  imageReference,
+  referenceFault,
+} from "../../machines/docker/imageReference";
 import { isText, text } from "../../vllm/argv/unknown";
-import { type DeclaredResource, displayName, type LaunchInputs, launchOf } from "../lib/container";
+import { nameOf } from "../lib/block";
+import { type DeclaredResource, type LaunchInputs, launchOf } from "../lib/container";
 import { imageRecord } from "../lib/imageRecord";
 import { readContainer, serversIn } from "../lib/inferenceServer";
 import { packagesOf, roleOf } from "../lib/role";
@@ -30,6 +35,7 @@ export const movingTag: Rule = {
   description:
     "Images of servers, the chat UI and the bridge don't use a moving tag without a digest.",
   level: "mandatory",
+  saidBy: "inference-image",
   of: TYPE.container,
   judgeResource(resource) {
     const image = text(resource.props.image);
@@ -39,22 +45,29 @@ export const movingTag: Rule = {
     if (roleOf(resource) === "inference-server" && readContainer(resource).kind === "no") return [];
     const reference = imageReference(image);
     if (reference === undefined) return unreadable(resource, image);
-    const { tag, digest } = reference;
-    if (digest !== undefined) return [];
-    if (tag !== undefined && RELEASE.test(tag) && !TRACK.test(tag)) return [];
-    const what =
-      tag === undefined ? "has no tag, which means `latest`," : `has the tag \`${tag}\`, which`;
-    const message = `${displayName(resource)}: the image \`${image}\` ${what} moves from release to release. Name a release and its digest, \`${reference.repository}:<release>@sha256:...\`.`;
+    const moves = movingTagText(reference);
+    if (moves === undefined) return [];
+    const message = `The image of ${nameOf(resource)} can change by itself: ${moves}. Name a release and its digest, \`${reference.repository}:<release>@sha256:...\`. It is \`${image}\`.`;
     return violation(resource, message, { setting: "image" });
   },
 };
 
+/** Says that a tag may name another image tomorrow, as a clause; `undefined` where a digest counts. */
+export function movingTagText({ tag, digest }: ImageReference): string | undefined {
+  if (digest !== undefined) return undefined;
+  if (tag === undefined) return "it has no tag, which means `latest`";
+  return RELEASE.test(tag) && !TRACK.test(tag) ? undefined : `its tag \`${tag}\` moves`;
+}
+
 /** What Docker doesn't take for an image; a server's own is refused by the rule for its image. */
 function unreadable(resource: DeclaredResource, image: string): Finding[] {
   if (readContainer(resource).kind !== "no") return [];
-  const message = `${displayName(resource)}: \`${image}\` is no image: ${referenceFault(image)}. Write it as \`repository:<release>@sha256:...\`.`;
+  const message = `The image of ${nameOf(resource)} is none: ${referenceFault(image)}. Write it as \`repository:<release>@sha256:...\`. It is \`${image}\`.`;
   return [violation(resource, message, { setting: "image" })];
 }
+
+/** How the name of a record of ours ends, behind its server's. */
+const OF_RECORD = /-image-record$/;
 
 /** Known-bad releases stay out, whatever else is right about an image. */
 export const denyList: Rule = {
@@ -68,13 +81,15 @@ export const denyList: Rule = {
       const known = [...versions].flatMap(([name, version]) =>
         typeof version === "string" ? [[name, version] as const] : [],
       );
-      return denied(resource, `The image recorded as ${resource.name}`, new Map(known));
+      return denied(resource, new Map(known));
     }
     if (resource.type !== TYPE.container) return [];
     const image = text(resource.props.image);
-    const who = `${displayName(resource)} (image \`${String(image)}\`)`;
     const held = typeof image === "string" ? heldBy(image, resource) : [];
-    return [...held.flatMap((each) => denied(resource, who, each)), ...openedBy(resource)];
+    return [
+      ...held.flatMap((each) => denied(resource, each, ` It is \`${String(image)}\`.`)),
+      ...openedBy(resource),
+    ];
   },
 };
 
@@ -110,9 +125,13 @@ function opened(
   { reason, source, remedy }: Why,
   setting: string,
 ): Finding {
-  return violation(resource, `${displayName(resource)} ${what}: ${reason} (${source}). ${remedy}`, {
-    setting,
-  });
+  return violation(
+    resource,
+    `${nameOf(resource)} ${what}, which is refused. ${remedy} The cause: ${reason} (${source}).`,
+    {
+      setting,
+    },
+  );
 }
 
 /** Every text in which a command, a script, a health check or an uploaded file may set a variable. */
@@ -146,14 +165,19 @@ function heldBy(image: string, resource: DeclaredResource): ReadonlyMap<string, 
 
 function denied(
   resource: DeclaredResource,
-  who: string,
   held: ReadonlyMap<string, string>,
+  image = "",
 ): Finding[] {
+  const who = nameOf(resource).replace(OF_RECORD, "");
   return [...held].flatMap(([name, version]) => {
-    const why = whyRefused(name, version, held);
+    const why = refusalOf(name, version, held);
     return why === undefined
       ? []
-      : violation(resource, `${who} holds ${name} ${version}: ${why}`, { setting: "image" });
+      : violation(
+          resource,
+          `${who}'s image holds ${name} ${version}, which must not run. ${why.remedy} The cause: ${why.reason} (${why.source}).${image}`,
+          { setting: "image" },
+        );
   });
 }
 
@@ -178,13 +202,13 @@ export const transformersRange: Rule = {
     if (typeof vllm !== "string" || typeof transformers !== "string") return [];
     if (!isPep440(vllm) || !isPep440(transformers)) return [];
     const range = transformersFor(vllm);
+    const server = resource.name.replace(OF_RECORD, "");
     if (range === undefined)
       return advice(
         resource,
-        `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: ${KNOWN_SERIES[0]} to ${KNOWN_SERIES.at(-1)}), so transformers ${transformers} was not checked.`,
+        `Transformers ${transformers} in the image of ${server} was not checked. Which range vLLM ${vllm} takes is known of ${KNOWN_SERIES[0]} to ${KNOWN_SERIES.at(-1)} only.`,
       );
     if (satisfies(transformers, range, { prereleases: true })) return [];
-    const server = resource.name.replace(/-image-record$/, "");
-    return `${server}: transformers ${transformers} is recorded of its image, but vLLM ${vllm} asks for ${range}. Pin an image whose two versions belong together. If the record is wrong, \`serving pin IMAGE:TAG --write\` reads them in the image.`;
+    return `Transformers ${transformers} doesn't suit vLLM ${vllm} in the image of ${server}. Pin an image whose two versions belong together: that vLLM asks for ${range}. If the record is wrong, \`serving pin IMAGE:TAG --write\` reads them in the image.`;
   },
 };

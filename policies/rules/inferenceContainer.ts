@@ -1,6 +1,7 @@
 import { TYPE } from "../../components/planned";
 import { holdsUnknown, text, UNKNOWN } from "../../vllm/argv/unknown";
-import { type DeclaredResource, displayName, valueInWords } from "../lib/container";
+import { nameOf } from "../lib/block";
+import { type DeclaredResource, valueInWords } from "../lib/container";
 import { rankOf, readContainer } from "../lib/inferenceServer";
 import { NOT_STARTED, saysOnRequest } from "../lib/together";
 import type { Rule } from "./rule";
@@ -54,7 +55,7 @@ export const inferenceContainer: Rule = {
     return all.flatMap(({ what, setting, wanted, read }) => {
       const value = read(resource.props, setting);
       if (value === String(wanted) || (setting === "ipcMode" && ownMemory)) return [];
-      return `${displayName(resource)} lacks ${what}: it has ${valueInWords(value)}. Set \`${setting}: ${JSON.stringify(wanted)}\`.`;
+      return `${nameOf(resource)} lacks ${what}. Set \`${setting}: ${JSON.stringify(wanted)}\`; it has ${valueInWords(value)}.`;
     });
   },
 };

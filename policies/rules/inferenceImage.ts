@@ -2,12 +2,14 @@ import { TYPE } from "../../components/planned";
 import { atLeast, FLOORS, isPep440, whyRefused } from "../../components/releases";
 import type { ImageVerdict } from "../../components/supply";
 import { knownRelease, pinnedServer } from "../../components/supply";
+import { capital } from "../../faults/quoting";
 import { hubName, imageReference, referenceFault } from "../../machines/docker/imageReference";
 import { text, UNKNOWN } from "../../vllm/argv/unknown";
-import { blockOf } from "../lib/block";
-import { type DeclaredResource, displayName, ofType, valueInWords } from "../lib/container";
+import { blockOf, nameOf } from "../lib/block";
+import { type DeclaredResource, ofType, valueInWords } from "../lib/container";
 import { type RecordedImage, recordsIn, verdictsOn } from "../lib/imageRecord";
 import { readContainer } from "../lib/inferenceServer";
+import { movingTagText } from "./images";
 import { advice, type Finding, note, type Rule, violation } from "./rule";
 
 const FLOORS_TEXT = FLOORS.map((floor) => `${floor.package} ${floor.version}`).join(" and ");
@@ -64,7 +66,7 @@ function imageOf(resource: DeclaredResource): string | Finding | undefined {
   if (resource.type !== TYPE.container || readContainer(resource).kind === "no") return undefined;
   const image = text(resource.props.image);
   if (image !== UNKNOWN && image !== undefined) return image;
-  const message = `${displayName(resource)} is or may be an inference server, and its image is ${valueInWords(image)} before the update. Give the image as plain text, \`repository:tag@sha256:...\`, not as another resource's output.`;
+  const message = `The image of ${nameOf(resource)} is ${valueInWords(image)} before the update. Give it as plain text, \`repository:tag@sha256:...\`, not as another resource's output: it is or may be an inference server's.`;
   return violation(resource, message);
 }
 
@@ -76,7 +78,6 @@ const isPinned = (image: string): boolean => imageReference(image)?.digest !== u
  */
 function unpinned({ container, image }: Server, records: readonly RecordedImage[]): Finding {
   const reference = imageReference(image);
-  const why = referenceFault(image) ?? "it has no digest";
   const verdicts = verdictsOn(image.replace(/@.*/s, ""), records);
   const lasting = verdicts.flatMap((each) => each.lasting);
   const low = records.flatMap(lowVersions);
@@ -86,19 +87,33 @@ function unpinned({ container, image }: Server, records: readonly RecordedImage[
     ...(records.some(isDenied) ? [DENIED] : []),
   ];
   const build = verdicts.find((each) => each.build)?.build;
-  const faults = [...lasting.map((each) => each.why), ...low, ...(build ? [build] : []), why];
+  const moves = reference && movingTagText(reference);
+  const reasons = [
+    ...[...lasting.map((each) => each.why), ...low],
+    ...(build ? [build] : moves ? [moves] : []),
+    referenceFault(image) ?? "it has no digest",
+    ...verdicts.flatMap(({ doubts }) => doubts.filter((each) => each.isUnknown)).map(whyOf),
+  ];
+  const [first = "", ...others] = [...new Set(reasons)];
   const isBad = remedies.length > 0;
-  const state = isBad ? "which can't be used" : "which is not pinned";
   const pin = `\`serving pin ${reference === undefined ? "IMAGE:TAG" : image}\` finds the digest and the versions inside.`;
-  const message = `${displayName(container)} runs \`${image}\`, ${state}: ${[...new Set(faults)].join("; ")}. ${[
+  const message = [
+    `${nameOf(container)}'s image ${isBad ? "can't be used" : "isn't pinned"}: ${first}.`,
     ...(isBad || build === undefined ? [] : [TAKE_RELEASE]),
-    ...(isBad ? [remedyText(remedies, pin), FORM] : [FORM, pin]),
-  ].join(" ")}`;
+    isBad ? remedyText(remedies, pin) : pin,
+    ...others.map((why) => `${asSentence(why)}.`),
+    `It is \`${image}\`. ${FORM}`,
+  ].join(" ");
   return violation(container, message, { setting: "image" });
 }
 
-const FORM = "An inference server's image is written as `repository:tag@sha256:<64 hex digits>`.";
-const TAKE_RELEASE = `Take a release, such as ${pinnedServer().image.replace(/@.*/, "")}, or pin this build.`;
+/** A clause as a sentence of its own; a name at its beginning stays as it is. */
+const asSentence = (why: string): string => (/^[a-z]+ /.test(why) ? capital(why) : why);
+
+const whyOf = ({ why }: { readonly why: string }): string => why;
+
+const FORM = "An image is written as `repository:tag@sha256:<64 hex digits>`.";
+const TAKE_RELEASE = `Take a release, such as ${pinnedServer().image.replace(/@.*/, "")}, or pin this build, which is no release: nobody can build it again.`;
 const TAKE_OTHER = `The floors are ${FLOORS_TEXT}; pin an image that holds them.`;
 const DENIED = "What is recorded of it is on the deny list: pin another image.";
 
@@ -151,15 +166,18 @@ function judgeVerdict(
   { look, read }: { readonly look: string; readonly read: string },
 ): Finding[] {
   const { versions, evidence, namesNoDigest } = verdict;
-  const image = `${displayName(container)} runs ${valueInWords(text(container.props.image))}`;
+  const who = nameOf(container);
+  const image = `It is ${valueInWords(text(container.props.image))}.`;
   const digest = imageReference(String(container.props.image))?.digest ?? "";
   const { faults, remedies } = faultsOf(verdict, record, digest);
   if (faults.length > 0) {
-    const message = `${image}, which can't be used: ${faults.join("; ")}. ${remedyText(remedies, look)}`;
+    const [first = "", ...others] = faults;
+    const rest = others.map((why) => ` ${asSentence(why)}.`).join("");
+    const message = `${who}'s image can't be used: ${first}. ${remedyText(remedies, look)}${rest} ${image}`;
     return [violation(container, message, { setting: "image" })];
   }
   if (namesNoDigest) {
-    const message = `${image}, and its record names no digest. The record is accepted because the tag or a known digest agrees with it. ${look}`;
+    const message = `The record of ${who}'s image names no digest. The record is accepted because the tag or a known digest agrees with it. ${image} ${look}`;
     return [advice(container, message, { setting: "versions.digest", value: digest })];
   }
   const counted = otherTagNote(container, verdict);
@@ -168,7 +186,7 @@ function judgeVerdict(
   const known = FLOORS.map((floor) => `${floor.package} ${valueInWords(held(floor.package))}`).join(
     " and ",
   );
-  const message = `${displayName(container)}: ${known} were published for ${valueInWords(text(container.props.image))}, not read inside it. ${read}`;
+  const message = `The versions inside ${who}'s image were published, not read in it. ${read} Published are ${known}. ${image}`;
   return [...counted, note(container, message, { setting: "versions" })];
 }
 
@@ -178,7 +196,7 @@ function otherTagNote(
   { otherTag, versions: { vllm } }: ImageVerdict,
 ): Finding[] {
   if (otherTag === undefined) return [];
-  const message = `${displayName(container)}: the tag \`${otherTag}\` of its image doesn't name vLLM's version. What is recorded of its digest counts: vllm ${vllm}.`;
+  const message = `The tag of ${nameOf(container)}'s image doesn't name vLLM's version. What is recorded of its digest counts: vllm ${vllm}, and not \`${otherTag}\`.`;
   return [note(container, message, { setting: "image" })];
 }
 
@@ -195,8 +213,12 @@ function faultsOf(
     const speaks = (record?.of ?? digest) === digest && knownRelease(digest) === undefined;
     const low = record !== undefined && speaks ? lowVersions(record) : [];
     const remedies = doubts.flatMap(({ remedy }) => remedy ?? []);
+    // What no look inside mends comes first.
+    const [lasting, others] = [true, false].map((is) =>
+      doubts.filter(({ remedy }) => (remedy !== undefined) === is).map(whyOf),
+    );
     return {
-      faults: [...doubts.map(({ why }) => why), ...low],
+      faults: [...(lasting ?? []), ...(others ?? []), ...low],
       remedies: low.length > 0 ? [...remedies, TAKE_OTHER] : remedies,
     };
   }

@@ -2,7 +2,8 @@ import { MASTER_KEY_VARIABLE } from "../../components/bridge";
 import { TYPE } from "../../components/planned";
 import { isLoopback } from "../../machines/address";
 import { text, UNKNOWN } from "../../vllm/argv/unknown";
-import { type DeclaredResource, displayName, launchOf, publishedPorts } from "../lib/container";
+import { nameOf } from "../lib/block";
+import { type DeclaredResource, launchOf, publishedPorts } from "../lib/container";
 import { rankOf, readContainer } from "../lib/inferenceServer";
 import { roleOf } from "../lib/role";
 import { type Rule, violation } from "./rule";
@@ -20,14 +21,14 @@ export const lanExposure: Rule = {
     if (text(resource.props.networkMode) === "host")
       return onLinkAlone(resource)
         ? []
-        : violation(resource, `${displayName(resource)} is in the host's network: ${open}`);
+        : violation(resource, `${nameOf(resource)} is in the host's network, and ${open}`);
     const ports = publishedPorts(resource.props);
     return (ports === UNKNOWN ? [] : ports).flatMap(({ address, port }) => {
       if (typeof address !== "string" || isLoopback(address)) return [];
       const shownPort = typeof port === "string" ? port : "of Docker's choice";
       return violation(
         resource,
-        `${displayName(resource)} publishes port ${shownPort} on ${address}: ${open}`,
+        `${nameOf(resource)} publishes port ${shownPort} on ${address}, and ${open}`,
         {
           setting: "listen",
           value: "127.0.0.1",
@@ -52,7 +53,7 @@ function onLinkAlone(resource: DeclaredResource): boolean {
   });
 }
 
-const REACHED = "everyone on the local network can use it";
+const REACHED = "Everyone on the local network can use it.";
 
 /**
  * Says what is wrong with a port of this container that others can reach; `undefined` if nothing
@@ -67,15 +68,15 @@ function openTo(resource: DeclaredResource): string | undefined {
     );
     return keyed
       ? undefined
-      : `${REACHED}, and no key is checked. Give it one (\`bridge.keyVariable\`), or publish it on 127.0.0.1.`;
+      : `no key is checked. Give it one (\`bridge.keyVariable\`), or publish it on 127.0.0.1. ${REACHED}`;
   }
   if (role === "chat-ui")
     return /^false$/i.test(String(variables.get("WEBUI_AUTH")))
-      ? `${REACHED}, and no account is asked for. Remove WEBUI_AUTH, or publish it on 127.0.0.1.`
+      ? `no account is asked for. Remove WEBUI_AUTH, or publish it on 127.0.0.1. ${REACHED}`
       : undefined;
   if (role !== undefined && role !== "inference-server")
-    return `${REACHED}, and no key is checked. Publish it on 127.0.0.1.`;
+    return `no key is checked. Publish it on 127.0.0.1. ${REACHED}`;
   return readContainer(resource).kind === "yes"
-    ? `${REACHED}, and no key is checked: vLLM's own \`--api-key\` guards only part of its routes. Publish it on 127.0.0.1, and publish the bridge with a key for the network (\`bridge.listen\`, \`bridge.keyVariable\`). If the bridge of another machine asks it, it has to listen there: let a firewall admit that machine alone.`
+    ? `no key is checked. Publish it on 127.0.0.1, and publish the bridge with a key for the network (\`bridge.listen\`, \`bridge.keyVariable\`). ${REACHED} vLLM's own \`--api-key\` guards only part of its routes. If the bridge of another machine asks it, it has to listen there: let a firewall admit that machine alone.`
     : undefined;
 }

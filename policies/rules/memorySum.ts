@@ -9,7 +9,8 @@ import {
   utilizationText,
 } from "../../vllm/utilization";
 import { shareNow, shareToStart, warnedText } from "../lib/advisedShare";
-import { asksForGpus, type DeclaredResource, displayName, knownText } from "../lib/container";
+import { nameOf, serverName } from "../lib/block";
+import { asksForGpus, type DeclaredResource, knownText } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
 import { cacheTooSmall, type LargestShare, largestShares } from "../lib/largestShares";
 import { machinesIn, onComputers } from "../lib/oneComputer";
@@ -35,6 +36,7 @@ export const memorySum: Rule = {
     "The declared and measured memory of everything on a machine sums to at most its total, and each server that starts on request fits beside what always runs.",
   level: "mandatory",
   advises: true,
+  saidBy: "aggregate-utilization",
   of: TYPE.machine,
   judgeResource: (machine) => [judgedLines(machine) ?? [], judgedSets(machine)].flat(),
   judgeStack: (resources) =>
@@ -54,30 +56,31 @@ function judgedLines(machine: DeclaredResource): Found {
   if (lines === undefined || !Number.isFinite(total))
     return violation(
       machine,
-      "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain values.",
+      "The machine's memory can't be summed. `memory.lines` and `totalGiB` must be plain values.",
     );
   const largest = largestShares(machine);
-  const together = machinesIn(machine);
-  const where = together === undefined ? "" : `${together} are one computer with one memory. `;
   const certain = lines.filter((line) => line.certain);
   const all = sum(lines);
-  const cure = largest
-    .map((share) => {
-      const others = certain.filter(({ name }) => name !== share.name);
-      return ` ${remedy({ machine, share }, total - sum(others))}`;
-    })
-    .join("");
-  if (sum(certain) > total) {
-    const others = certain.filter(
-      ({ name }) => name !== OPERATING_SYSTEM && !largest.some((server) => server.name === name),
+  const isRefused = sum(certain) > total;
+  if (!isRefused && all <= total) return undefined;
+  const together = machinesIn(machine);
+  const where = together === undefined ? "" : ` ${together} are one computer with one memory.`;
+  const cures = largest.map((share) => {
+    const others = certain.filter(({ name }) => name !== share.name);
+    return remedy({ machine, share }, total - sum(others));
+  });
+  const others = certain.filter(
+    ({ name }) => name !== OPERATING_SYSTEM && !largest.some((server) => server.name === name),
+  );
+  const cure = cures.map((each) => ` ${each}`).join("");
+  const figures = `${counted(all)} of ${gib(total)}`;
+  if (!isRefused)
+    return advice(
+      machine,
+      `The memory of ${machine.name} may not fit: ${figures} with defaults. Measure them, or leave more room.${cure}${leftOut(lines)}${listed(machine, lines)}${where}`,
     );
-    const message = `${where}All lines together are ${gib(all)} of ${gib(total)}, ${gib(all - total)} too much${listed(lines)}${cure}${givesWay(others)}`;
-    return violation(machine, message, changeOf(machine, largest));
-  }
-  if (all <= total) return undefined;
-  const defaults = spelled(lines.filter((line) => !line.certain));
-  const message = `${where}All lines together are ${gib(all)} of ${gib(total)}. Only ${gib(sum(certain))} of that is declared or measured; these defaults put it over: ${defaults}. Measure them, or leave more room.${cure}${leftOut(lines)}`;
-  return advice(machine, message);
+  const message = `The memory of ${machine.name} doesn't fit: ${figures}, ${counted(all - total)} too much.${cure}${givesWay(others)}${listed(machine, lines)}${where}`;
+  return violation(machine, message, changeOf(machine, largest));
 }
 
 /**
@@ -103,15 +106,17 @@ function judgedSets(machine: DeclaredResource): Finding[] {
     const [own] = largest.filter((each) => each.name === name);
     const cure = own === undefined ? "" : ` ${remedy({ machine, share: own }, left)}`;
     const change = own && changeOf(machine, [own]);
+    const who = serverName(machine, name);
     if (tooMuch) {
-      const message = `${name} is in a set of servers that doesn't fit: the machine has ${gib(left)} left beside what always runs.`;
+      const message = `${who} doesn't fit beside the servers of its set. What always runs leaves ${gib(left)} for all of them.`;
       return violation(machine, message, change);
     }
     const why =
       needs > left
-        ? `it needs ${gib(needs)}, but ${gib(left)} is left beside what always runs`
-        : `it needs a share of ${shareText(share)}, but ${shareText(Math.max(0, limit))} is left beside what always runs`;
-    return violation(machine, `${name} never fits: ${why}.${cure}`, change);
+        ? `it needs ${gib(needs)}, but ${gib(left)} is left`
+        : `it needs a share of ${shareText(share)}, but ${shareText(Math.max(0, limit))} is left`;
+    const message = `${who} never fits: ${why}.${cure} The rest is taken by what always runs.`;
+    return violation(machine, message, change);
   });
 }
 
@@ -142,23 +147,22 @@ const advisedFor = ({ machine, share }: Giving) =>
 
 /** What mends the memory of a server that has so many hundredths of a GiB beside everything else. */
 function remedy(giving: Giving, free: number): string {
-  const { name, bySum, byAggregate, needs } = giving.share;
+  const { name, needs } = giving.share;
   const advised = advisedFor(giving);
-  const { most, value, fits } = advised;
-  const floor = most < fits ? `, ${utilizationText(most)} with the memory floor` : "";
-  const both = `${utilizationText(bySum)} by the sum, ${utilizationText(byAggregate)} by the aggregate limit${floor}`;
-  const set = value < most ? ` Set it to ${utilizationText(value)}.` : "";
+  const { value, fits } = advised;
+  const who = serverName(giving.machine, name);
   if (fits > 0 && value === 0)
-    return `At most ${utilizationText(fits)} is left for ${name} (${both}), but it needs ${shareToStart(needs)}.`;
-  const pinned = pinnedOf(giving.machine).includes(name);
-  return fits > 0
-    ? `The largest --gpu-memory-utilization that fits for ${name} is ${utilizationText(most)} (${both}).${set}${warnedText(giving.share, advised)}`
-    : `No --gpu-memory-utilization fits for ${name} (${both})${pinned ? lowerCache(giving.share, free) : "."}`;
+    return `At most ${utilizationText(fits)} is left for ${who}, but it needs ${shareToStart(needs)}.`;
+  if (fits > 0)
+    return `Set \`gpuMemoryUtilization\` of ${who} to ${utilizationText(value)}.${warnedText(advised)}`;
+  const isPinned = pinnedOf(giving.machine).includes(name);
+  return `No \`gpuMemoryUtilization\` fits for ${who}${isPinned ? lowerCache(giving, free) : "."}`;
 }
 
 /** Behind what doesn't fit: its KV cache of fixed size is lowered, if it then holds one window. */
-function lowerCache(share: LargestShare, free: number): string {
-  const tooSmall = cacheTooSmall(share, free / HUNDRED - (share.needs.outsideGiB ?? 0));
+function lowerCache({ machine, share }: Giving, free: number): string {
+  const named = { ...share, name: serverName(machine, share.name) };
+  const tooSmall = cacheTooSmall(named, free / HUNDRED - (share.needs.outsideGiB ?? 0));
   return tooSmall === "" ? ": lower or remove its `kvCacheMemoryBytes`." : `. ${tooSmall}`;
 }
 
@@ -178,13 +182,15 @@ function changeOf(machine: DeclaredResource, largest: readonly LargestShare[]): 
   })[0];
 }
 
-/** The lines by what is known of them, behind how much they are too much. */
-function listed(lines: readonly Line[]): string {
-  const defaults = lines.filter(({ certain }) => !certain);
-  const certain = spelled(lines.filter((line) => line.certain));
-  return defaults.length === 0
-    ? `: ${certain}.`
-    : `, and without the defaults they don't fit either. Declared or measured: ${certain}. Defaults: ${spelled(defaults)}.`;
+/** The lines by what is known of them, as sentences behind others. */
+function listed(machine: DeclaredResource, lines: readonly Line[]): string {
+  const [certain, defaults] = [true, false].map((is) =>
+    spelled(
+      machine,
+      lines.filter((line) => line.certain === is),
+    ),
+  );
+  return ` Declared or measured: ${certain || "nothing"}.${defaults ? ` Defaults: ${defaults}.` : ""}`;
 }
 
 /** What an operator may shrink beside our servers, the largest first. */
@@ -194,13 +200,20 @@ function givesWay(others: readonly Line[]): string {
   return ` What else can be reduced, the largest first: ${names.join(", ")}.`;
 }
 
-const spelled = (lines: readonly Line[]): string =>
-  lines.map((line) => `${line.name} ${(line.hundredths / HUNDRED).toFixed(2)}`).join(" + ");
+/** A line of a server begins with its container's name. */
+function spelled(machine: DeclaredResource, lines: readonly Line[]): string {
+  const named = (line: string) => {
+    const [first = "", ...rest] = line.split(": ");
+    return [serverName(machine, first), ...rest].join(": ");
+  };
+  return lines.map(({ name, hundredths }) => `${named(name)} ${counted(hundredths)}`).join(" + ");
+}
 
 const sum = (lines: readonly Line[]): number =>
   lines.reduce((total, line) => total + line.hundredths, 0);
 
-const gib = (hundredths: number): string => `${(hundredths / HUNDRED).toFixed(2)} GiB`;
+const counted = (hundredths: number): string => (hundredths / HUNDRED).toFixed(2);
+const gib = (hundredths: number): string => `${counted(hundredths)} GiB`;
 
 /**
  * On this machine a GPU's memory is everybody's: whoever is given the GPU takes from the same pool
@@ -221,7 +234,7 @@ export const otherGpuMemory: Rule = {
       .filter((container) => readContainer(container).kind === "no")
       .filter((container) => !holdsOllama(container, component))
       .map((container) => {
-        const message = `${displayName(container)} has GPUs on ${machine} and is not an inference server, so its memory is not counted. Measure it and declare \`otherGpuMemoryGiB\` of the machine, or start the container without GPUs.`;
+        const message = `${nameOf(container)} has GPUs on ${machine}, and its memory isn't counted. It is no inference server: measure it and declare \`otherGpuMemoryGiB\` of the machine, or start the container without GPUs.`;
         return violation(container, message);
       });
   },

@@ -2,13 +2,8 @@ import { TYPE } from "../../components/planned";
 import { mayRun } from "../../components/together";
 import { isLoopback } from "../../machines/address";
 import { knownMap, knownMaps, list, UNKNOWN } from "../../vllm/argv/unknown";
-import {
-  containerName,
-  type DeclaredResource,
-  displayName,
-  knownText,
-  publishedPorts,
-} from "../lib/container";
+import { nameOf } from "../lib/block";
+import { containerName, type DeclaredResource, knownText, publishedPorts } from "../lib/container";
 import type { MachineGroup } from "../lib/machines";
 import { declaredSets, startsOnRequest } from "../lib/together";
 import { type Finding, type Rule, violation } from "./rule";
@@ -45,12 +40,12 @@ function listening(resource: DeclaredResource): Finding[] {
   if (isLoopback(at)) return [];
   const found: Finding[] = [];
   if (at !== knownText(knownMap(network).gateway)) {
-    const message = `${SUBJECT} listens on ${at}, where other computers could use it to start and stop servers. It may listen on 127.0.0.1 or on the gateway of its own Docker network. The local network uses the bridge and its key.`;
+    const message = `${SUBJECT} listens on ${at}, where other computers reach it. They could start and stop servers. It may listen on 127.0.0.1 or on the gateway of its own Docker network. The local network uses the bridge and its key.`;
     found.push(violation(resource, message));
   }
   const keys = list(knownMap(config).apiKeys);
   if (knownText(keyVariable) === undefined || keys === UNKNOWN || keys.length === 0) {
-    const message = `${SUBJECT} listens on ${at} and asks for no key: every container on its network could start and stop servers. Name the variable of your shell that holds one.`;
+    const message = `${SUBJECT} listens on ${at} and asks for no key. Name the variable of your shell that holds one: without it every container on its network could start and stop servers.`;
     found.push(violation(resource, message, { setting: "keyVariable", value: KEY_VARIABLE }));
   }
   return found;
@@ -72,14 +67,14 @@ function configuration(resource: DeclaredResource): Finding[] {
     found.push(
       violation(
         resource,
-        `${SUBJECT}'s configuration has \`sendLoadingState\`: a start that fails then looks like an empty answer. It must be false.`,
+        `${SUBJECT}'s configuration has \`sendLoadingState\`. It must be false: a start that fails then looks like an empty answer.`,
       ),
     );
   if (config.captureBuffer !== 0)
     found.push(
       violation(
         resource,
-        `${SUBJECT}'s configuration keeps prompts and answers for its pages. \`captureBuffer\` must be 0.`,
+        `${SUBJECT}'s configuration keeps prompts and answers. \`captureBuffer\` must be 0.`,
       ),
     );
   const keys = list(config.apiKeys);
@@ -107,7 +102,7 @@ function started(resource: DeclaredResource, { containers }: MachineGroup): Find
       found.push(
         violation(
           container,
-          `${displayName(container)} is started by ${SUBJECT}, but something else may also start it beside servers that leave it no room: it needs restart policy \`no\`, \`start: false\`, \`mustRun: false\` and its label.`,
+          `${nameOf(container)} may be started by something else than ${SUBJECT}. Then servers may run beside it that leave it no room: it needs restart policy \`no\`, \`start: false\`, \`mustRun: false\` and its label.`,
           { setting: "start", value: "onRequest" },
         ),
       );
@@ -119,7 +114,7 @@ function started(resource: DeclaredResource, { containers }: MachineGroup): Find
       found.push(
         violation(
           container,
-          `${displayName(container)} is started by ${SUBJECT} but can be reached without it. ${SUBJECT} doesn't see such requests and could stop the server during one: publish its port on 127.0.0.1 only.`,
+          `${nameOf(container)} can be reached without ${SUBJECT}, which starts it. Publish its port on 127.0.0.1 only: ${SUBJECT} doesn't see other requests and could stop the server during one.`,
           { setting: "listen", value: "127.0.0.1" },
         ),
       );
@@ -141,7 +136,7 @@ function sets(resource: DeclaredResource, { component }: MachineGroup): Finding[
     const names = keys.map(containerOf);
     // One alone is judged by what always runs beside it.
     if (names.length < 2 || mayRun(allowed, ...names)) return [];
-    const message = `${SUBJECT}'s configuration lets ${names.join(" and ")} run together, but no set in the machine's memory ledger does.`;
+    const message = `${SUBJECT} lets ${names.join(" and ")} run together, which don't fit. No set in the machine's memory ledger has all of them.`;
     return [violation(resource, message)];
   });
 }
@@ -157,7 +152,7 @@ function shared(resource: DeclaredResource, { component }: MachineGroup): Findin
     );
     const twice = own.find((name) => count(name) > 1);
     if (twice === undefined) return [];
-    const message = `The bridge sends \`${twice}\` to several servers, one of which ${SUBJECT} starts: requests and checks meant for another server would start it. Give ${knownText(server.container) ?? "it"} a name of its own (\`servedModelName\`).`;
+    const message = `The bridge sends \`${twice}\` to several servers, also one on request. Give ${knownText(server.container) ?? "it"} a name of its own (\`servedModelName\`): requests and checks meant for another server would start it by ${SUBJECT}.`;
     return [violation(resource, message)];
   });
 }

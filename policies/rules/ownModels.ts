@@ -6,7 +6,8 @@ import { keysAt, whereKeysAre } from "../../machines/keyPlaces";
 import { namedAdapters } from "../../vllm/argv/adapters";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
 import { isText, knownMaps, list, UNKNOWN } from "../../vllm/argv/unknown";
-import { type DeclaredResource, displayName, knownText } from "../lib/container";
+import { nameOf } from "../lib/block";
+import { type DeclaredResource, knownText } from "../lib/container";
 import { readContainer, serversIn } from "../lib/inferenceServer";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
@@ -20,7 +21,7 @@ export const adapterNames: Rule = {
   judgeResource: (resource) =>
     serversIn(resource).flatMap((server) =>
       namesFaults(server).map((fault) =>
-        violation(resource, `${displayName(resource)} ${fault}`, { setting: "adapters" }),
+        violation(resource, `${nameOf(resource)} ${fault}`, { setting: "adapters" }),
       ),
     ),
 };
@@ -32,19 +33,19 @@ function namesFaults(server: ServerArguments): string[] {
   return [
     ...unread.map((word) =>
       isText(word)
-        ? `has \`--lora-modules ${word}\`, which vLLM can't read: write NAME=PATH, or JSON with \`name\` and \`path\`.`
+        ? `has \`--lora-modules ${word}\`, which vLLM can't read. Write NAME=PATH, or JSON with \`name\` and \`path\`.`
         : "has a value of --lora-modules that is not known before the update; give it as plain text.",
     ),
     ...adapters.flatMap(({ name, path }, index) => {
       const [short = ""] = name.split("/").slice(-1);
       if (name === "")
-        return `has an adapter without a name (\`--lora-modules =${path}\`): put a name before the \`=\`.`;
+        return `has an adapter without a name. Put a name before the \`=\` of \`--lora-modules =${path}\`.`;
       if (name.includes("/"))
-        return `serves an adapter as \`${name}\`, which has a slash; coding clients can't address it. Name it \`${short || "adapter"}\`.`;
+        return `serves an adapter as \`${name}\`, which has a slash. Name it \`${short || "adapter"}\`: coding clients can't address a slash.`;
       if (own.includes(name))
-        return `serves an adapter as \`${name}\`, which is also a name of its model: requests could not tell them apart. Give the adapter another name.`;
+        return `serves an adapter as \`${name}\`, also a name of its model. Give the adapter another name: requests could not tell them apart.`;
       return names.indexOf(name) < index
-        ? `serves two adapters as \`${name}\`: give one of them another name.`
+        ? `serves two adapters as \`${name}\`. Give one of them another name.`
         : [];
     }),
   ];
@@ -67,7 +68,7 @@ export const serverMounts: Rule = {
     if (readContainer(resource).kind !== "yes") return [];
     const mounts = mountsOf(resource);
     if (mounts === undefined)
-      return `${displayName(resource)} has mounts that are not known before the update; give \`mounts\` and \`volumes\` as plain lists.`;
+      return `${nameOf(resource)} has mounts that are not known before the update. Give \`mounts\` and \`volumes\` as plain lists.`;
     const paths = serversIn(resource).flatMap(pathsOf);
     return mounts.flatMap((mount) => [
       ...mountFaults(resource, mount, paths),
@@ -126,22 +127,22 @@ function mountFaults(
   { source = "", target, isReadOnly }: SeenMount,
   paths: readonly string[],
 ): Finding[] {
-  const who = displayName(resource);
+  const who = nameOf(resource);
   const refused = (message: string) => [violation(resource, message)];
   const path = plainPath(source);
   if (SOCKET.test(path) || SOCKET.test(target))
     return refused(
-      `${who} is given the Docker socket (\`${source}\` at \`${target}\`), and with it the whole machine: remove this mount.`,
+      `${who} is given the Docker socket, and with it the whole machine. Remove this mount, \`${source}\` at \`${target}\`.`,
     );
   if (WHOLE.includes(path) || isIn(path, DOCKER_STORE))
     return refused(
-      `${who} is given \`${source}\` of the machine at \`${target}\`, which holds far more than a model: mount the model's folder alone, read-only.`,
+      `${who} is given \`${source}\`, which holds far more than a model. Mount the model's folder alone, read-only, at \`${target}\`.`,
     );
   const model = paths.find((each) => isIn(each, target) && !IN_CACHE.test(each));
   return model === undefined || isReadOnly
     ? []
     : refused(
-        `${who} can write \`${source}\`, which it loads \`${model}\` from: after a restart it could serve something that nobody reviewed. Mount it read-only (\`readOnly: true\`).`,
+        `${who} can write \`${source}\`, from where it loads its model. Mount it read-only (\`readOnly: true\`): after a restart it could serve a \`${model}\` that nobody reviewed.`,
       );
 }
 
@@ -154,6 +155,6 @@ function keysAdvice(resource: DeclaredResource, { source = "", target }: SeenMou
     below: `which holds \`${keys.place}\`, ${whereKeysAre(keys)}`,
     home: "a whole home, with its keys",
   }[keys.is];
-  const message = `${displayName(resource)} is given \`${source}\` of the machine at \`${target}\`, ${what}: whoever gets into the server reads them. Mount the folder of the model alone, read-only.`;
+  const message = `${nameOf(resource)} is given keys of the machine with \`${source}\`. Mount the folder of the model alone, read-only: whoever gets into the server reads what is at \`${target}\` (${what}).`;
   return [advice(resource, message)];
 }

@@ -2,7 +2,8 @@ import { parserInstead } from "../../components/inference-server";
 import { TYPE } from "../../components/planned";
 import { isOn, type ServerArguments } from "../../vllm/argv/serverArguments";
 import { isText } from "../../vllm/argv/unknown";
-import { type DeclaredResource, displayName } from "../lib/container";
+import { nameOf } from "../lib/block";
+import type { DeclaredResource } from "../lib/container";
 import { type HostInstanceClient, hostInstanceClients } from "../lib/hostInstance";
 import { serversIn } from "../lib/inferenceServer";
 import { type ServerRecord, serverRecords } from "../lib/machines";
@@ -19,7 +20,7 @@ export const toolCalling: Rule = {
   advises: true,
   of: TYPE.container,
   judgeResource(resource) {
-    const message = `${displayName(resource)} has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses to start. Add the parser of the model's family, such as \`--tool-call-parser qwen3_coder\`.`;
+    const message = `${nameOf(resource)} has --enable-auto-tool-choice without --tool-call-parser. Add the parser of the model's family, such as \`--tool-call-parser qwen3_coder\`, or vLLM refuses to start.`;
     const servers = serversIn(resource);
     const without = servers
       .filter((server) => isOn(server, "enable-auto-tool-choice") && !hasParser(server))
@@ -51,7 +52,7 @@ function otherFamilys(resource: DeclaredResource, { model, options }: ServerArgu
     if (!isText(model) || !isText(parser)) return [];
     const value = parserInstead(model, what, parser);
     if (value === undefined) return [];
-    const message = `${displayName(resource)} has --${option} ${parser}, but the family of ${model} is read by ${value}: ${COMES_AS[what]}. Write \`${setting}: ${value}\` (\`--${option} ${value}\`).`;
+    const message = `${nameOf(resource)} has --${option} ${parser}, of another family. Write \`${setting}: ${value}\` (\`--${option} ${value}\`), which reads the family of ${model}: ${COMES_AS[what]}.`;
     return [advice(resource, message, { setting, value })];
   });
 }
@@ -63,11 +64,11 @@ function judgeClients({ resource, container, ...record }: ServerRecord): Finding
   if (record.codingClients.length === 0) return [];
   const clients = record.codingClients.join(", ");
   if (record.kind !== undefined && record.kind !== "chat") {
-    const message = `${clients} can't use ${record.model}: a model of kind ${record.kind} has no chat and no tool calls. Point the clients elsewhere, or serve a chat model.`;
+    const message = `${clients} can't use a model of kind ${record.kind}. ${record.model} has no chat and no tool calls. Point the clients elsewhere, or serve a chat model.`;
     return violation(resource, message);
   }
   if (container === undefined) {
-    const message = `${clients} would use the container ${record.containerNamed}, which the program doesn't declare. Name a declared container.`;
+    const message = `${clients} would use a container that isn't declared. Name a declared container, not ${record.containerNamed}.`;
     return violation(resource, message);
   }
   const parsing = serversIn(container).filter(hasParser);
@@ -76,13 +77,13 @@ function judgeClients({ resource, container, ...record }: ServerRecord): Finding
     parsing.length === 0
       ? { setting: "tools.parser" }
       : { setting: "tools.autoChoice", value: true };
-  const message = `${clients} would use ${displayName(container)}, which makes no structured tool calls. Add \`--enable-auto-tool-choice --tool-call-parser <parser>\`, or point the coding clients elsewhere.`;
+  const message = `${clients} would use ${nameOf(container)}, which makes no tool calls. Add \`--enable-auto-tool-choice --tool-call-parser <parser>\`, or point the coding clients elsewhere.`;
   return violation(container, message, change);
 }
 
 function judgeHostInstance({ machine, who, block, hostInstance }: HostInstanceClient) {
   if (hostInstance.toolParser !== "none") return [];
-  const message = `${who} would use instance A, which makes no structured tool calls (\`instanceA.toolParser: none\`). Restart it yourself with \`--enable-auto-tool-choice --tool-call-parser <parser>\` and declare that parser, or point the client at another server (\`${block}.server\`).`;
+  const message = `${who} would use instance A, which makes no tool calls (\`toolParser: none\`). Restart it yourself with \`--enable-auto-tool-choice --tool-call-parser <parser>\` and declare that parser, or point the client at another server (\`${block}.server\`).`;
   return violation(machine, message, { setting: `${block}.server` });
 }
 
@@ -110,10 +111,8 @@ function judge(container: DeclaredResource, thinking: boolean | undefined): Find
     const model = isText(server.model) ? server.model : "";
     if (thinking === undefined && !NAMED_AS_NOT_THINKING.test(model)) return [];
     const why =
-      thinking === false
-        ? "is declared to have no thinking mode"
-        : "has no thinking mode, judging by its name";
-    const message = `${displayName(container)} has --reasoning-parser ${isText(parser) ? parser : "(not known yet)"}, but ${model || "its model"} ${why}: the parser would mistake the tool calls for reasoning. Pass no reasoning parser${thinking === false ? "." : ", or declare the model's thinking mode."}`;
+      thinking === false ? "without a thinking mode" : "without a thinking mode by its name";
+    const message = `${nameOf(container)} has a reasoning parser for a model ${why}. Pass no reasoning parser${thinking === false ? "" : ", or declare the model's thinking mode"}: ${isText(parser) ? parser : "one that isn't known yet"} would mistake the tool calls of ${model || "its model"} for reasoning.`;
     return violation(container, message, { setting: "reasoningParser", value: "auto" });
   });
 }

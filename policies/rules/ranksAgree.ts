@@ -49,10 +49,10 @@ function judgeServer(ranks: readonly Declared[]): Finding[] {
   const { container, server, nodes, meetsAt } = first;
   const name = displayName(container);
   const names = ranks.map((each) => displayName(each.container)).join(", ");
-  const missing = `${name} is one of ${nodes} ranks (\`--nnodes\`) that meet at ${meetsAt}, but ${ranks.length} are declared (${names}). Declare exactly one container for each rank, or vLLM waits for the missing ones.`;
+  const missing = `${name} is one of ${nodes} ranks, and ${ranks.length} of them are declared. Declare exactly one container for each rank (\`--nnodes\`), or vLLM waits for the missing ones. At ${meetsAt} these meet: ${names}.`;
   const size = (option: string) => Number(server.options.get(option)?.[0] ?? 1);
   const [parts, stages] = [size("tensor-parallel-size"), size("pipeline-parallel-size")];
-  const unequal = `${name} divides its model in ${parts} x ${stages} parts (\`--tensor-parallel-size\`, \`--pipeline-parallel-size\`), which ${nodes} machines can't share equally. Make it the number of all their GPUs.`;
+  const unequal = `${name} divides its model unequally among ${nodes} machines. Make ${parts} x ${stages} parts (\`--tensor-parallel-size\`, \`--pipeline-parallel-size\`) the number of all their GPUs.`;
   return [
     ...(ranks.length === Number(nodes) ? [] : [violation(container, missing)]),
     ...((parts * stages) % Number(nodes) === 0
@@ -70,9 +70,9 @@ function besideHead(other: Declared, first: Declared, twin: Declared | undefined
   const [its, name] = [displayName(other.container), displayName(first.container)];
   const [image, expected] = [other, first].map((each) => launchOf(each.container.props).image);
   const different = differences(other.server, first.server).join(", ");
-  const doubled = `${its} and ${twin && displayName(twin.container)} are both rank ${other.index} (\`--node-rank\`) of the server that meets at ${other.meetsAt}. Number its ranks from 0, each once.`;
-  const images = `${its} runs ${valueInWords(image)}, but ${name}, a rank of the same server, runs ${valueInWords(expected)}. Give both the same image, by digest.`;
-  const unlike = `${its} and ${name} are ranks of one server but differ in ${different}: vLLM would start and hang later. Give both the same.`;
+  const doubled = `${its} and ${twin && displayName(twin.container)} are both rank ${other.index} of one server. Number its ranks from 0, each once (\`--node-rank\`): it meets at ${other.meetsAt}.`;
+  const images = `${its} and ${name}, ranks of one server, run two images. Give both the same image, by digest: they are ${valueInWords(image)} and ${valueInWords(expected)}.`;
+  const unlike = `${its} and ${name} are ranks of one server, and differ. Give both the same ${different}: vLLM would start and hang later.`;
   return [twin && doubled, image !== expected && images, different !== "" && unlike].filter(
     (each) => typeof each === "string",
   );

@@ -72,6 +72,11 @@ export interface Rule {
   readonly advises?: true;
   /** No stack file can break it: it is for containers that a program declares by hand. */
   readonly byHand?: true;
+  /**
+   * Another rule that refuses the same: where it names the same line and value, people read it once,
+   * in the other's words.
+   */
+  readonly saidBy?: string;
   /** Type of a resource without which there is nothing to judge, and no verdict is shown. */
   readonly concerns?: string;
   /** Type of the resources that `judgeResource` is asked about; all if it is absent. */

@@ -2,7 +2,8 @@ import { TYPE } from "../../components/planned";
 import { dotted } from "../../faults/fault";
 import { isPlaceholder, isSecretName, secretPaths } from "../../faults/secrets";
 import { isText, list, UNKNOWN } from "../../vllm/argv/unknown";
-import { type DeclaredResource, displayName } from "../lib/container";
+import { nameOf } from "../lib/block";
+import type { DeclaredResource } from "../lib/container";
 import { readContainer, serversIn } from "../lib/inferenceServer";
 import type { Rule } from "./rule";
 
@@ -29,7 +30,7 @@ function inEnvironment(resource: DeclaredResource): string[] {
     if (entry === UNKNOWN) return isServer() ? [unknown(resource, `\`envs[${index}]\``)] : [];
     const [name = "", ...value] = String(entry).split("=");
     if (secretPaths({ [name]: value.join("=") }).length === 0) return [];
-    return `${displayName(resource)} has a secret (not shown) in the variable ${name} of its environment. ${REMEDY}`;
+    return `${nameOf(resource)} has a secret (not shown) in its variable ${name}. ${REMEDY}`;
   });
 }
 
@@ -48,10 +49,8 @@ function inArguments(resource: DeclaredResource): string[] {
   const { envs: _, ...props } = resource.props;
   const places =
     flags.length > 0 ? flags : secretPaths(props).map((path) => `in \`${dotted(path)}\``);
-  return places.map(
-    (place) => `${displayName(resource)} has a secret (not shown) ${place}. ${REMEDY}`,
-  );
+  return places.map((place) => `${nameOf(resource)} has a secret (not shown) ${place}. ${REMEDY}`);
 }
 
 const unknown = (resource: DeclaredResource, what: string): string =>
-  `${displayName(resource)}: ${what} is not known before the update, so it may hold a secret. Give the variables of an inference server as plain text.`;
+  `A variable of ${nameOf(resource)} is not known before the update. Give ${what} of an inference server as plain text: it may hold a secret.`;

@@ -4,7 +4,8 @@ import { TYPE } from "../../components/planned";
 import { defined } from "../../faults/defined";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
 import { isText, knownMap, knownMaps } from "../../vllm/argv/unknown";
-import { type DeclaredResource, displayName, knownText, variables } from "../lib/container";
+import { nameOf } from "../lib/block";
+import { type DeclaredResource, knownText, variables } from "../lib/container";
 import { type CodingClient, codingClients } from "../lib/hostInstance";
 import { readContainer } from "../lib/inferenceServer";
 import type { MachineGroup } from "../lib/machines";
@@ -26,7 +27,7 @@ export const servedModelName: Rule = {
   judgeResource(resource) {
     const reading = readContainer(resource);
     if (reading.kind === "no") return [];
-    const name = displayName(resource);
+    const name = nameOf(resource);
     if (reading.unreadable.length > 0) {
       const what =
         reading.kind === "possible" ? "may be an inference server" : "is an inference server";
@@ -70,7 +71,7 @@ function judgeContainer(group: MachineGroup, container: DeclaredResource): Findi
       ?.find((each) => !each.includes("/"));
     if (plain === undefined) return [];
     const where = asked.flatMap(([name, each]) => (each === model ? [name] : [])).join(", ");
-    const message = `${displayName(container)} would ask for \`${model}\` (${where}), which has a slash; coding clients can't address it. Ask for \`${plain}\`, which the same server answers to.`;
+    const message = `${nameOf(container)} would ask for \`${model}\`, which has a slash. Ask for \`${plain}\`, which the same server answers to: coding clients can't address a slash (${where}).`;
     return [violation(container, message)];
   });
 }
@@ -126,7 +127,7 @@ function findingOf(
     (name) => name !== undefined && !name.includes("/") && !name.endsWith("*"),
   );
   if (plain !== undefined) {
-    const message = `${who} would ask for \`${model}\`, which has a slash; coding clients can't address it. Ask for \`${plain}\`, which the same server answers to.`;
+    const message = `${who} would ask for \`${model}\`, which has a slash. Ask for \`${plain}\`, which the same server answers to: coding clients can't address a slash.`;
     return violation(machine, message, { setting, value: plain });
   }
   const message = whereNoneIsPlain(client, model);
@@ -136,15 +137,15 @@ function findingOf(
 /** What to do where every name that is known of the server has a slash. */
 function whereNoneIsPlain({ who, block, server, serverKind }: CodingClient, model: string): string {
   const short = suggestion(model);
-  const begins = `${who} would ask ${server === INSTANCE_A ? "instance A " : ""}for \`${model}\`, which has a slash; coding clients can't address it.`;
+  const begins = `${who} would ask ${server === INSTANCE_A ? "instance A " : ""}for \`${model}\`, which has a slash.`;
   const elsewhere = `point the client at another server (\`${block}.server\`).`;
   if (serverKind === "simple-server") {
     const tagged = model.slice(model.lastIndexOf("/") + 1);
-    return `${begins} Give the model a name without one (\`ollama cp ${model} ${tagged}\`), declare \`${tagged}\` in \`simpleServer.models\` and test it (\`serving verify --record\`), or ${elsewhere}`;
+    return `${begins} Give the model a name without one (\`ollama cp ${model} ${tagged}\`), declare \`${tagged}\` in \`simpleServer.models\` and test it (\`serving verify --record\`), or ${elsewhere} ${NO_SLASH}`;
   }
   if (serverKind === "inference-server")
-    return `${begins} Name the server without one, or ${elsewhere}`;
-  return `${begins} If instance A also serves a name without one, declare that (\`instanceA.servedModelName\`). Otherwise restart it yourself with \`--served-model-name ${short} ${model}\` and declare \`${short}\`, or ${elsewhere}`;
+    return `${begins} Name the server without one, or ${elsewhere} ${NO_SLASH}`;
+  return `${begins} If instance A also serves a name without one, declare that (\`instanceA.servedModelName\`). Otherwise restart it yourself with \`--served-model-name ${short} ${model}\` and declare \`${short}\`, or ${elsewhere} ${NO_SLASH}`;
 }
 
 function faultOf(server: ServerArguments): string | undefined {
@@ -152,19 +153,21 @@ function faultOf(server: ServerArguments): string | undefined {
   if (names !== undefined) {
     const [first] = names;
     if (first === undefined || first === "")
-      return "has --served-model-name without a name; put a name without a slash after it.";
+      return "has --served-model-name without a name. Put a name without a slash after it.";
     if (!isText(first))
-      return "has a first --served-model-name that is not known before the update; give it as plain text.";
+      return "has a --served-model-name that isn't known before the update. Give it as plain text.";
     if (!first.includes("/")) return undefined;
-    return `serves its model as \`${first}\`, which has a slash; coding clients can't address it. Put a name without a slash first, such as \`${suggestion(first)}\`, and keep \`${first}\` after it as an alias.`;
+    return `serves its model as \`${first}\`, which has a slash. Put a name without one first, such as \`${suggestion(first)}\`, and keep \`${first}\` after it as an alias. ${NO_SLASH}`;
   }
   const model = server.model ?? VLLM_DEFAULT_MODEL;
   if (!isText(model))
-    return "has no --served-model-name, and its model is not known before the update; give a name without a slash.";
+    return "has no --served-model-name, and its model isn't known yet. Give a name without a slash.";
   if (!model.includes("/")) return undefined;
   const why = server.model === undefined ? " (vLLM's default model, as none is given)" : "";
-  return `has no --served-model-name, so its model is served as \`${model}\`${why}, which has a slash; coding clients can't address it. Add \`--served-model-name ${suggestion(model)} ${model}\`.`;
+  return `has no --served-model-name, and coding clients can't address its id, with a slash. Add \`--served-model-name ${suggestion(model)} ${model}\`: else it is served as \`${model}\`${why}.`;
 }
+
+const NO_SLASH = "Coding clients can't address such a name.";
 
 const suggestion = (name: string): string =>
   name

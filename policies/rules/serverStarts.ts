@@ -1,13 +1,15 @@
 import { adviseCache, adviseShare, leastBeforeKv } from "../../components/memory";
 import { unweighedText } from "../../components/model-name";
 import { TYPE } from "../../components/planned";
+import { capital } from "../../faults/quoting";
 import { BYTES_PER_GB, BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import { demandOf, numberIn } from "../../vllm/argv/memoryDemand";
 import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
 import { type MemoryDemand, utilizationText } from "../../vllm/utilization";
-import { shareToStart } from "../lib/advisedShare";
+import { shareToStart, warnedText } from "../lib/advisedShare";
 import { batchFaults } from "../lib/batchFaults";
+import { serverName } from "../lib/block";
 import type { DeclaredResource } from "../lib/container";
 import { declaredServers } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
@@ -48,29 +50,32 @@ export const serverStarts: Rule = {
       const [args] = declaredServers(server);
       const name = text(server.name);
       if (args === undefined || !isText(name)) return [];
+      const who = serverName(machine, name);
       return batchFaults(args).map(({ message, setting, value }) =>
-        violation(machine, `${name} can't start: ${message}`, { server: name, setting, value }),
+        violation(machine, `${who} can't start: ${message}`, { server: name, setting, value }),
       );
     });
     const byMemory = servers.flatMap((server) => {
       const share = shares.find(({ name }) => name === text(server.name));
       const asked = askedBy(server);
       if (share === undefined || asked === undefined) return [];
+      const who = serverName(machine, share.name);
       if (share.needs.unweighed === true)
         return [
           advice(
             machine,
-            `Whether ${share.name} can start isn't judged: ${unweighedText(asked.model)}`,
+            `Whether ${who} can start isn't judged. ${capital(unweighedText(asked.model))}`,
           ),
         ];
       if (share.needs.outsideGiB === undefined) {
         // By the plan of its cache it starts even with all of its files.
         if (share.needs.atMost === true) return [];
-        const what = `Whether ${share.name} can start isn't judged: what its weights take once loaded is not known.`;
+        const what = `Whether ${who} can start isn't judged. What its weights take once loaded is not known.`;
         return [advice(machine, `${what} ${SET_IT}`)];
       }
       const found = faults(asked, share, totalGiB).map((fault) => told(machine, share, fault));
-      const cramped = found.length > 0 ? undefined : noWindow(asked, share, totalGiB);
+      const cramped =
+        found.length > 0 ? undefined : noWindow(asked, { ...share, name: who }, totalGiB);
       return cramped === undefined ? found : [advice(machine, cramped)];
     });
     return [...byBatch, ...byMemory];
@@ -85,13 +90,14 @@ function told(
   { name, needs: { startAnyway } }: LargestShare,
   { message, setting, value, ofMemory }: Fault,
 ): Finding {
+  const said = `${serverName(machine, name)} can't start: ${message}`;
   if (ofMemory && startAnyway !== undefined)
     return advice(
       machine,
-      `${name} can't start: ${message} It is applied all the same: \`startAnyway\` says "${startAnyway}".`,
+      `${said} It is applied all the same: \`startAnyway\` says "${startAnyway}".`,
     );
   const change = value === undefined ? undefined : { server: name, setting, value };
-  return violation(machine, `${name} can't start: ${message}`, change);
+  return violation(machine, said, change);
 }
 
 /** Says that weights by their name alone leave less of a share than vLLM itself takes. */
@@ -103,7 +109,7 @@ function noWindow(
   const budget = utilization * totalGiB;
   const least = leastBeforeKv((weightsGiB * BYTES_PER_GIB) / BYTES_PER_GB) + (kvCacheGiB ?? 0);
   if (byName === undefined || least < budget) return undefined;
-  return `${name} may not start: its weights take at least ${weightsGiB.toFixed(2)} of its ${budget.toFixed(2)} GiB (${byName}), and vLLM takes ${(least - weightsGiB).toFixed(2)} GiB beside them, so that no window is left. Set a larger \`gpuMemoryUtilization\`, or \`model.weightsGB\` if the name misleads.`;
+  return `${name} may not start: its weights take at least ${weightsGiB.toFixed(2)} of ${budget.toFixed(2)} GiB. vLLM takes ${(least - weightsGiB).toFixed(2)} GiB beside them, so that no window is left (${byName}). Set a larger \`gpuMemoryUtilization\`, or \`model.weightsGB\` if the name misleads.`;
 }
 
 function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
@@ -125,7 +131,7 @@ function faults(asked: Asked, share: LargestShare, totalGiB: number): Fault[] {
   // One window that mends both.
   const fitting = ofMemory?.setting === "maxModelLen" ? ofMemory.value : undefined;
   const value = Math.min(modelWindow, fitting ?? modelWindow);
-  const message = `--max-model-len ${window} is longer than the model's own window of ${modelWindow}, which vLLM refuses. Set \`maxModelLen: ${value}\` or less. If the model's card stretches its window (YaRN), write that as \`--hf-overrides\` in \`extraArgs\`; \`environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" }\` lifts the check alone, and its config.json says nothing of longer prompts.`;
+  const message = `its window of ${window} is above the model's own, ${modelWindow}. Set \`maxModelLen: ${value}\` or less: vLLM refuses more. If the model's card stretches its window (YaRN), write that as \`--hf-overrides\` in \`extraArgs\`; \`environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" }\` lifts the check alone, and its config.json says nothing of longer prompts.`;
   return [...found, { message, setting: "maxModelLen", value }];
 }
 
@@ -137,19 +143,19 @@ function memoryFault(asked: Asked, share: LargestShare, totalGiB: number): Fault
   if (kvCacheGiB === undefined && weightsGiB > budget) {
     const { text: more, value } = moreShare(share, utilization);
     const [least, source, misled] =
-      byName === undefined ? ["", "", ""] : ["at least ", ` (${byName})`, ` ${IF_MISLED}`];
-    const given = givenText(utilization, totalGiB);
-    const message = `its weights take ${least}${weightsGiB.toFixed(2)} GiB once loaded${source}, but ${given}. ${more}${misled}`;
+      byName === undefined ? ["", "", ""] : ["at least ", ` That is ${byName}.`, ` ${IF_MISLED}`];
+    const message = `its weights take ${least}${weightsGiB.toFixed(2)} GiB, and its share is ${budget.toFixed(2)}. ${more}${source}${misled}`;
     return { message, setting: "gpuMemoryUtilization", value };
   }
   if (windowGiB > (kvCacheGiB ?? budget - outsideGiB)) return noRoom(asked, share, totalGiB);
   if (cannotStart === undefined) return undefined;
   if (kvCacheGiB !== undefined)
     return {
-      message: `${cannotStart}. Set a smaller \`kvCacheMemoryBytes\`, or serve a smaller model.`,
+      message: `its memory is too small. Set a smaller \`kvCacheMemoryBytes\`, or serve a smaller model. ${capital(cannotStart)}.`,
     };
   const { text: more, value } = moreShare(share, utilization);
-  return { message: `${cannotStart}. ${more}`, setting: "gpuMemoryUtilization", value };
+  const message = `its share of ${budget.toFixed(2)} GiB is too small. ${more} ${capital(cannotStart)}.`;
+  return { message, setting: "gpuMemoryUtilization", value };
 }
 
 /** What is wrong where one window doesn't fit into the cache. */
@@ -163,13 +169,15 @@ function noRoom(asked: Asked, share: LargestShare, totalGiB: number): Fault {
   const cache = larger === undefined ? "" : ` Set \`kvCacheMemoryBytes: ${larger}\` or more.`;
   const room =
     kvCacheGiB === undefined
-      ? `${givenText(utilization, totalGiB)}, which leaves at most ${Math.max(0, budget - outsideGiB).toFixed(2)} GiB for the cache. ${more}`
-      : `--kv-cache-memory-bytes gives it ${kvCacheGiB.toFixed(2)} GiB.${cache}`;
+      ? `at most ${Math.max(0, budget - outsideGiB).toFixed(2)} is left. ${more}`
+      : `it has ${kvCacheGiB.toFixed(2)}.${cache}`;
   const without = cache === "" && kvCacheGiB !== undefined ? "" : " without that change";
   const shorter =
     longestWindow > 0 ? ` A \`maxModelLen\` of at most ${longestWindow} fits${without}.` : "";
+  const given = kvCacheGiB === undefined ? ` ${givenText(utilization, totalGiB)}.` : "";
+  const asks = ` That is one request of ${thousands(window)} tokens.${given}`;
   return {
-    message: `one request of ${thousands(window)} tokens needs ${windowGiB.toFixed(2)} GiB of KV cache, but ${room}${shorter}`,
+    message: `its window needs ${windowGiB.toFixed(2)} GiB of KV cache, ${room}${shorter}${asks}`,
     ...(kvCacheGiB === undefined
       ? { setting: "gpuMemoryUtilization", value: least }
       : larger === undefined && longestWindow > 0
@@ -179,7 +187,7 @@ function noRoom(asked: Asked, share: LargestShare, totalGiB: number): Fault {
 }
 
 const givenText = (utilization: number, totalGiB: number): string =>
-  `--gpu-memory-utilization ${utilizationText(utilization)} gives it ${(utilization * totalGiB).toFixed(2)} of ${totalGiB} GiB`;
+  `Its share of ${utilizationText(utilization)} is ${(utilization * totalGiB).toFixed(2)} of ${totalGiB} GiB`;
 
 /** A larger share, where one that suffices is left. */
 function moreShare(
@@ -188,21 +196,11 @@ function moreShare(
 ): { readonly text: string; readonly value?: number } {
   const { leastUtilization = 1 } = share.needs;
   const needs = { ...share.needs, leastUtilization };
-  const { value, least, most, fits, warns } = adviseShare({ ...share, needs }, now);
+  const advised = adviseShare({ ...share, needs }, now);
+  const { value, fits } = advised;
   if (value === 0)
     return {
       text: `It needs ${shareToStart(needs)}, but at most ${Math.max(0, fits)} is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
     };
-  const set = `Set \`gpuMemoryUtilization: ${value}\``;
-  if (warns === "floor")
-    return {
-      text: `${set} (at most ${fits} fits). No share with which it starts leaves the memory floor (\`memoryFloorGiB\`), so the plan warns.`,
-      value,
-    };
-  const floor = most < fits ? " and leaves the memory floor" : "";
-  const text =
-    value > least
-      ? `${set} to be sure that it starts: it needs at least ${least}, and at most ${most} fits${floor}.`
-      : `${set} or more (at most ${most} fits${floor}).`;
-  return { text, value };
+  return { text: `Set \`gpuMemoryUtilization: ${value}\`.${warnedText(advised)}`, value };
 }

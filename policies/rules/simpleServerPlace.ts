@@ -1,6 +1,7 @@
 import { imageReference } from "../../machines/docker/imageReference";
 import { knownMap, text } from "../../vllm/argv/unknown";
-import { type DeclaredResource, displayName, launchOf } from "../lib/container";
+import { nameOf } from "../lib/block";
+import { type DeclaredResource, launchOf } from "../lib/container";
 import type { MachineGroup } from "../lib/machines";
 import { roleOf } from "../lib/role";
 import { type Found, type Rule, violation } from "./rule";
@@ -21,18 +22,18 @@ function judgeMachine({ component, containers }: MachineGroup): Found {
   const mode = text(knownMap(component?.props.simpleServer).mode);
   const holding = containers.filter(holdsOllama);
   if (mode === "host") {
-    const message = `starts an Ollama of its own beside the one on the host: models pulled into one are missing in the other. Use an image without Ollama, or write \`simpleServer: { mode: integrated }\`.`;
-    return holding.map((container) => violation(container, `${displayName(container)} ${message}`));
+    const message = `starts an Ollama of its own beside the one on the host. Use an image without Ollama, or write \`simpleServer: { mode: integrated }\`: models pulled into one are missing in the other.`;
+    return holding.map((container) => violation(container, `${nameOf(container)} ${message}`));
   }
   if (mode === "integrated" && component !== undefined && holding.length === 0) {
-    const message = `${component.name} should have its simple server inside the chat UI's container, but that image has no Ollama. Use the image's \`-ollama\` variant, or write \`simpleServer: { mode: host }\`.`;
+    const message = `The chat UI's image of ${component.name} has no Ollama inside. Use the image's \`-ollama\` variant, or write \`simpleServer: { mode: host }\`: its mode is \`integrated\`.`;
     return violation(component, message, { setting: "simpleServer.mode", value: "host" });
   }
   const [, ...further] = holding;
   return further.map((container) =>
     violation(
       container,
-      `${displayName(container)} starts a second Ollama on the machine. Keep only one.`,
+      `${nameOf(container)} starts a second Ollama on the machine. Keep only one.`,
     ),
   );
 }

@@ -212,7 +212,7 @@ describe("who writes titles and tags", () => {
 
   it("is warned of, where no server answers to that name", () => {
     expect(said({ taskModel: "small" }).map(({ message }) => message)).toEqual([
-      expect.stringContaining("has no model `small` (`chatUi.taskModel`)"),
+      expect.stringContaining("The chat UI has no model `small`."),
     ]);
   });
 });

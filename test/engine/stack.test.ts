@@ -78,7 +78,7 @@ describeEngineWithGpus("the stack on a real machine", () => {
     for (const flags of [[], ["--skip-preview"]]) {
       const up = await workspace.up(...flags);
       const said = up.stdout + up.stderr;
-      expect(said.match(/No KV plan\. /g), said).toHaveLength(1);
+      expect(said.match(/its KV cache isn't planned\. /g), said).toHaveLength(1);
     }
   });
 

@@ -102,7 +102,7 @@ describe("bytes of a token by KV cache format", () => {
   it("nvfp4 that the checkpoint asks for is reported as unserved too, with what helps", () => {
     const plan = kvPlan({ ...dense, kvCacheDtype: "nvfp4" }, { maxModelLen: 4096 }, GIB);
     expect(plan.problems.map((each) => each.message)).toEqual([
-      'vLLM has no attention backend for a KV cache in nvfp4 on a GB10: the published engine stops with "No valid attention backend found" (seen in the code of 0.30.0). Use fp8; these figures only hold for an image that was changed to support it.',
+      'vLLM has no attention backend for a nvfp4 KV cache on a GB10. The published engine stops with "No valid attention backend found" (seen in the code of 0.30.0). Use fp8; these figures only hold for an image that was changed to support it.',
     ]);
   });
 
@@ -362,7 +362,7 @@ describe("settings of the engine", () => {
   it("too many sequences: says how many would do", () => {
     const plan = kvPlan(hybrid, { maxModelLen: 8192, kvCacheDtype: "fp8", maxNumSeqs: 256 }, GIB);
     expect([plan.fits, plan.numBlocks]).toEqual([true, 50]);
-    expect(plan.problems[0]?.message).toContain("Use at most 50.");
+    expect(plan.problems[0]?.message).toContain(". Use at most 50: ");
   });
 
   it("requests of the usual lengths, up to the window", () => {

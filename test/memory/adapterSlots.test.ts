@@ -240,7 +240,7 @@ describe("a plan with adapters", () => {
     expect(
       warnings.filter(({ code }) => code === "adapters-uncounted").map(({ message }) => message),
     ).toEqual([
-      "b: the slots for its adapters take part of its share, but this plan doesn't count them: its config.json lacks vocab_size. The KV cache has less room than the plan says. Put the model's config.json into the model cache or models/, or measure (`serving verify --only memory`).",
+      "b: the slots for its adapters aren't counted: its config.json lacks vocab_size. The KV cache has less room than the plan says. Put the model's config.json into the model cache or models/, or measure (`serving verify --only memory`).",
     ]);
   });
 });

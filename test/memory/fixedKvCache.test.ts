@@ -132,10 +132,10 @@ describe("a stack file with kvCacheMemoryBytes", () => {
     const found = refusals({}, { kvCacheMemoryBytes: 54 * GIB, model: WEIGHTS });
     expect(found.map(({ name }) => name)).toEqual(["aggregate-utilization", "memory-sum"]);
     expect(found[0]?.message).toContain(
-      "vllm-model-8001 0.6125 (54.00 GiB of --kv-cache-memory-bytes + 20.49 outside its KV cache). The limit is 0.90. Lower --kv-cache-memory-bytes of vllm-model-8001 by 19.77 GiB or more.",
+      "claim 1.0625 of its memory, and 0.90 is the limit. Lower --kv-cache-memory-bytes of b by 19.77 GiB or more.",
     );
     expect(found[1]?.message).toContain(
-      "No --gpu-memory-utilization fits for vllm-model-8001 (0.00 by the sum, 0.00 by the aggregate limit): lower or remove its `kvCacheMemoryBytes`",
+      "No `gpuMemoryUtilization` fits for b: lower or remove its `kvCacheMemoryBytes`",
     );
   });
 

@@ -237,7 +237,8 @@ describe("memory outside the share", () => {
         machine: "dgx",
         code: "image-cache",
         note: true,
-        message: `b: Images that clients send may take up to 8 GiB beside its share: each of two vLLM processes keeps 4 GiB of processed images. The plan doesn't count them, since text requests never fill that cache. \`extraArgs: [--mm-processor-cache-gb, "0"]\` turns it off; any other size given there is counted.`,
+        message:
+          'b: images that clients send may take 8 GiB beside its share. Each of two vLLM processes keeps up to 4 GiB of processed images. The plan doesn\'t count them, since text requests never fill that cache. `extraArgs: [--mm-processor-cache-gb, "0"]` turns it off; any other size given there is counted.',
       },
     ]);
     const none = { extraArgs: ["--mm-processor-cache-gb", "0"] };
@@ -298,7 +299,7 @@ describe("GPUs that a server needs", () => {
       ];
     };
     const message = (needed: number, gpus: number) =>
-      `vllm-model-8001 has a memory share that can't be judged: its processes need ${needed} GPUs, one each, but the machine has ${gpus} (\`gpus\`). Lower \`--tensor-parallel-size\` and \`--pipeline-parallel-size\`, or remove \`--data-parallel-size\`: each process takes the whole share on its own GPU.`;
+      `The memory share of b can't be judged: its processes need ${needed} GPUs, one each, but the machine has ${gpus} (\`gpus\`). Lower \`--tensor-parallel-size\` and \`--pipeline-parallel-size\`, or remove \`--data-parallel-size\`: each process takes the whole share on its own GPU.`;
     expect(refused({}, "-dp", "2")).toEqual([message(2, 1)]);
     expect(refused({}, "--data-parallel-size=2", "-dpl", "1")).toEqual([]);
     expect(refused({ gpus: 2 }, "-dp", "2")).toEqual([]);

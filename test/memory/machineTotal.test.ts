@@ -15,19 +15,19 @@ describe("a declared total against the machine's own", () => {
       "more than there is, by however little",
       121.69,
       121.63,
-      "totalGiB is declared as 121.69, but the machine has 121.63: the plan counts 0.06 GiB that don't exist. Set `totalGiB: 121.63`.",
+      "totalGiB is 121.69, but the machine has 121.63. Set `totalGiB: 121.63`. The plan counts 0.06 GiB that don't exist.",
     ],
     [
       "the 128 of the data sheet",
       128,
       SPARK,
-      "totalGiB is declared as 128, but the machine has 121.69: the plan counts 6.31 GiB that don't exist. Set `totalGiB: 121.69`.",
+      "totalGiB is 128, but the machine has 121.69. Set `totalGiB: 121.69`. The plan counts 6.31 GiB that don't exist.",
     ],
     [
       "much less",
       119,
       SPARK,
-      "totalGiB is declared as 119, but the machine has 121.69: vLLM takes its share of the machine's memory, so the plan's figures are too small. Set `totalGiB: 121.69`.",
+      "totalGiB is 119, but the machine has 121.69. Set `totalGiB: 121.69`. vLLM takes its share of the machine's memory, so the plan's figures are too small.",
     ],
   ])("%s", (_, declared, machine, fault) => {
     expect(totalFault(declared, machine)).toBe(fault);

@@ -94,7 +94,7 @@ describe("a plan with a meminfo", () => {
     expect(
       warnings.filter((each) => each.code === "not-admitted").map((each) => each.message),
     ).toEqual([
-      "vllm-model-8001 would not start: vLLM needs 54.73 GiB available, but by this meminfo only 47.96 GiB is left after the servers before it.",
+      "vllm-model-8001 would not start: 54.73 GiB wanted, 47.96 available. So much is left by this meminfo after the servers before it.",
     ]);
   });
 
@@ -109,7 +109,7 @@ describe("a plan with a meminfo", () => {
         .map(({ message }) => message);
     const applied = { appliedShares: { dgx: { b: 0.45 } } };
     expect(said({ gpuMemoryUtilization: 0.4 }, applied)).toEqual([
-      "b: The plan takes it that b ran with its declared share of 0.40 when the meminfo was read, but 0.45 was applied. If it ran with that, the operating system's line is wrong by the difference, 6.08 GiB: stop it (`serving stop b`), and read the meminfo again.",
+      "b: 0.45 was applied when the meminfo was read, not 0.40. The plan takes it that b ran with the declared share. If it ran with the other, the operating system's line is wrong by the difference, 6.08 GiB: stop it (`serving stop b`), and read the meminfo again.",
     ]);
     expect(said({ gpuMemoryUtilization: 0.45 }, applied)).toEqual([]);
     expect(said({ gpuMemoryUtilization: 0.4 }, applied, false)).toEqual([]);

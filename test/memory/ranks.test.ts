@@ -84,7 +84,7 @@ describe("a rank of a server over two machines", () => {
     );
     expect(needs?.weightsGiB).toBeCloseTo(77.77, 2);
     expect(said).toContain(
-      "weights: b: 83.5 GB of weights on each rank are possible with tuning and a reduced context (45 to 90 GB).",
+      "weights: b: 83.5 GB of weights on each rank are above the comfortable 45 GB. They are possible with tuning and a reduced context (45 to 90 GB).",
     );
   });
 
@@ -92,7 +92,7 @@ describe("a rank of a server over two machines", () => {
     const { kv, said } = planned({ nodes: undefined, tensorParallelSize: 1 });
     expect(kv?.room.outsideGiB.low).toBe(158.43);
     expect(said).toContain(
-      "weights: b: 167 GB of weights are too large for one machine (over 100 GB): two or more linked machines can share it (`nodes`).",
+      "weights: b: 167 GB of weights are above the comfortable 45 GB. They are too large for one machine (over 100 GB): two or more linked machines can share it (`nodes`).",
     );
   });
 
@@ -143,7 +143,7 @@ describe("a rank of a server over two machines", () => {
     const { kv, needs, said } = planned({ tensorParallelSize: 1, pipelineParallelSize: 2 });
     expect([kv, needs]).toEqual([null, { modelWindow: 1_048_576 }]);
     expect(said).toContain(
-      "kv-unknown: b: No KV plan. With `pipelineParallelSize` above 1 each stage caches its own layers, which the plan can't divide.",
+      "kv-unknown: b: its KV cache isn't planned. With `pipelineParallelSize` above 1 each stage caches its own layers, which the plan can't divide.",
     );
   });
 });

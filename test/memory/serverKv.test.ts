@@ -118,7 +118,9 @@ describe("room for the KV cache", () => {
   it("is what kvCacheMemoryBytes says, and a budget that it exceeds is told", () => {
     const { kv, said } = planned({ kvCacheMemoryBytes: 6 * 2 ** 30 });
     expect(kv?.room).toMatchObject({ basis: "setting", lowGiB: 6, highGiB: 6 });
-    expect(said.join("\n")).toContain("are at least 55.79 GiB, more than the 54.73 GiB");
+    expect(said.join("\n")).toContain(
+      "may not start: it takes at least 55.79 GiB, and its share is 54.73.",
+    );
     expect(said.join("\n")).toContain(
       "A `gpuMemoryUtilization` of 0.47 would cover both, but at most 0.45 fits on this machine: lower `kvCacheMemoryBytes`.",
     );
@@ -145,7 +147,7 @@ describe("room for the KV cache", () => {
 describe("what a plan says of the KV cache", () => {
   it("fewer whole windows than sequences, and the agents that work at once", () => {
     expect(planned().said.filter((each) => each.startsWith("kv"))).toEqual([
-      "kv-queue: b: 4.30 to 4.94 GiB for the KV cache holds 1.63 to 1.87 requests of the whole window (262,144 tokens), but `maxNumSeqs` is 4: further requests wait. 4 agents of 30K + 32K tokens or 4 agents of 40K + 32K tokens can work at once.",
+      "kv-queue: b: 1.63 to 1.87 full windows run at once, other requests wait. 4.30 to 4.94 GiB for the KV cache holds no more of 262,144 tokens, but `maxNumSeqs` is 4. 4 agents of 30K + 32K tokens or 4 agents of 40K + 32K tokens can work at once.",
     ]);
     expect(planned({ maxModelLen: 65_536 }).codes).not.toContain("kv-queue");
   });
@@ -153,16 +155,16 @@ describe("what a plan says of the KV cache", () => {
   it.each([
     [
       0.4,
-      "kv-room: b: Room for the KV cache: -1.78 to -1.14 GiB (published). One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory --record`). A `gpuMemoryUtilization` of 0.44 holds one request for certain.",
+      "kv-room: b: may not start: its window needs 2.66 GiB, -1.78 to -1.14 is left. A `gpuMemoryUtilization` of 0.44 holds one request for certain. Or start it and record what it measures (`serving verify --only memory --record`). One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free of KV cache. The room for it is -1.78 to -1.14 GiB (published).",
     ],
     [
       0.433,
-      "kv-room: b: Room for the KV cache: 2.24 to 2.88 GiB (published). One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory --record`). A `gpuMemoryUtilization` of 0.44 holds one request for certain. A `maxModelLen` of at most 220080 fits without that change.",
+      "kv-room: b: may not start: its window needs 2.66 GiB, 2.24 to 2.88 is left. A `gpuMemoryUtilization` of 0.44 holds one request for certain. A `maxModelLen` of at most 220080 fits without that change. Or start it and record what it measures (`serving verify --only memory --record`). One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free of KV cache. The room for it is 2.24 to 2.88 GiB (published).",
     ],
     // One request alone would fit. vLLM asks for a block more.
     [
       0.4364,
-      "kv-room: b: Room for the KV cache: 2.65 to 3.29 GiB (published). One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory --record`). A `gpuMemoryUtilization` of 0.44 holds one request for certain. A `maxModelLen` of at most 262000 fits without that change.",
+      "kv-room: b: may not start: its window needs 2.66 GiB, 2.65 to 3.29 is left. A `gpuMemoryUtilization` of 0.44 holds one request for certain. A `maxModelLen` of at most 262000 fits without that change. Or start it and record what it measures (`serving verify --only memory --record`). One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free of KV cache. The room for it is 2.65 to 3.29 GiB (published).",
     ],
   ])("at %f", (gpuMemoryUtilization, warning) => {
     const { said } = planned({ gpuMemoryUtilization });
@@ -172,7 +174,7 @@ describe("what a plan says of the KV cache", () => {
   it.each([
     [
       0.3,
-      "kv-room: b: Room for the KV cache: -13.90 to 13.10 GiB, an estimate before its first start. One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free: the server may not start. Start it and record what it measures (`serving verify --only memory --record`). A `gpuMemoryUtilization` of 0.44 holds one request even with the most that any start is known to have taken.",
+      "kv-room: b: may not start: its window needs 2.66 GiB, -13.90 to 13.10 is left. A `gpuMemoryUtilization` of 0.44 holds one request even with the most that any start is known to have taken. Or start it and record what it measures (`serving verify --only memory --record`). One request of 262,144 tokens needs 2.66 GiB with the block that vLLM keeps free of KV cache. The room for it is -13.90 to 13.10 GiB, an estimate before its first start.",
     ],
     // What cannot start is a policy's to refuse.
     [0.2, undefined],
@@ -190,7 +192,7 @@ describe("what a plan says of the KV cache", () => {
         each.startsWith("kv-"),
       );
     expect(said({}, { operatingSystemGiB: 17 })).toMatch(
-      /of 0\.44 holds one request for certain, but at most 0\.39 fits on this machine\.$/,
+      /of 0\.44 holds one request for certain, but at most 0\.39 fits on this machine\. Or start it/,
     );
     expect(said({}, { totalGiB: 40, operatingSystemGiB: 4 })).toBeUndefined();
     const share = (gpuMemoryUtilization: number) => planned({ gpuMemoryUtilization }).kv?.fits;
@@ -210,8 +212,11 @@ describe("what a plan says of the KV cache", () => {
   });
 
   it("a share at which vLLM was never seen to start", () => {
-    const codes = (share: number) => planned({ gpuMemoryUtilization: share }).codes;
+    const codes = (share: number, machine = {}) =>
+      planned({ gpuMemoryUtilization: share }, MODEL, { instanceA: "none", ...machine }).codes;
     expect(codes(0.84)).toContain("utilization-high");
+    // What doesn't fit is refused.
+    expect(codes(0.84, { otherGpuMemoryGiB: 40 })).not.toContain("utilization-high");
     expect(codes(0.83)).not.toContain("utilization-high");
     const said = (share: number) =>
       planned({ gpuMemoryUtilization: share }, MODEL, { instanceA: "none" }).said.find((each) =>
@@ -221,8 +226,6 @@ describe("what a plan says of the KV cache", () => {
     expect(said(0.84)).toContain(
       `GiB available at once. The plan has room for it. But after ${after}`,
     );
-    expect(said(0.95)).toContain(`GiB available at once. After ${after}`);
-    expect(said(0.95)).not.toContain("room");
   });
 
   it("a window above the measured one compiles kernels anew", () => {
@@ -237,7 +240,7 @@ describe("what a plan says of the KV cache", () => {
         each.startsWith("window-raised"),
       );
     expect(raised(131_072)).toEqual([
-      "window-raised: b: `maxModelLen` is raised from 131072 to 262144: kernels are compiled again for the new tile sizes, so the next start takes 10 to 15 minutes longer.",
+      "window-raised: b: `maxModelLen` is raised from 131072 to 262144. Kernels are compiled again for the new tile sizes, so the next start takes 10 to 15 minutes longer.",
     ]);
     expect(raised(262_144, { measured, maxModelLen: 262_144 })).toEqual([]);
     expect(raised(300_000, { measured, maxModelLen: 300_000 })).toEqual([]);
@@ -267,13 +270,13 @@ describe("a model of which too little is known", () => {
       "no config",
       {},
       "unknown",
-      "No KV plan. No config.json of org/model was found: put it into models/org--model/ (`serving models add`, or with `--from-cache` from the machine's model cache). A plan made on the machine itself reads that cache.",
+      "its KV cache isn't planned. No config.json of org/model was found: put it into models/org--model/ (`serving models add`, or with `--from-cache` from the machine's model cache). A plan made on the machine itself reads that cache.",
     ],
     [
       "GGUF",
       { model: { id: "org/model-GGUF:Q4_K_M" } },
       "unknown",
-      "No KV plan. By its name org/model-GGUF:Q4_K_M is GGUF, of which no config.json is read.",
+      "its KV cache isn't planned. By its name org/model-GGUF:Q4_K_M is GGUF, of which no config.json is read.",
     ],
     [
       "broken config",
@@ -301,7 +304,7 @@ describe("a model of which too little is known", () => {
     const { kv, said } = planned(server, model);
     expect(kv).toBeNull();
     const [unknown, ...more] = said.filter((each) => each.startsWith("kv"));
-    expect(unknown).toContain("kv-unknown: b: No KV plan.");
+    expect(unknown).toContain("kv-unknown: b: its KV cache isn't planned.");
     expect(unknown).toContain(words);
     expect(more).toEqual([]);
   });
@@ -322,7 +325,7 @@ describe("a model of which too little is known", () => {
         (each) => each.startsWith("kv-reuse"),
       );
     expect(said({})).toEqual([
-      `kv-reuse: b: An agent's turn reuses 90 %, at worst 85 % of its last prompt: only whole blocks, and one block less with draft tokens. With \`extraArgs: [--prefix-match-unit, "16"]\`: 99 %, at worst 99 %.`,
+      'kv-reuse: b: an agent\'s turn reuses 90 %, at worst 85 % of its last prompt. With `extraArgs: [--prefix-match-unit, "16"]`: 99 %, at worst 99 %. It reuses only whole blocks, and one block less with draft tokens.',
     ]);
     expect(said({ extraArgs: ["--prefix-match-unit", "16"] })).toEqual([]);
     expect(said({ prefixCaching: false })).toEqual([]);

@@ -138,7 +138,7 @@ describe("warnings", () => {
     expect(told).toEqual([
       [
         "subnet-of-a-lan",
-        `\`onDemand.subnet\` is ${subnet}, and many routers give ${usual} to the local network: if yours does, Docker takes its addresses over. Write another private one, such as 10.213.7.0/28.`,
+        `\`onDemand.subnet\` may be your local network's: ${subnet}. Many routers give ${usual} to the local network, and if yours does, Docker takes its addresses over. Write another private one, such as 10.213.7.0/28.`,
       ],
     ]);
   });
@@ -158,7 +158,7 @@ describe("warnings", () => {
     expect(said()).not.toContain("task-model");
     expect(plannedOnDemand(onlyOnRequest).warnings).toContainEqual([
       "task-model",
-      "open-webui-8080 has no chat model that always runs, so each chat's own model also writes its title and tags: this may start c and stop another server. Connect a small chat model that always runs, or write `chatUi.taskModel: none` for no titles, tags and follow-ups.",
+      "The title of a chat may start another server. open-webui-8080 has no chat model that always runs, so each chat's own model also writes its title and tags: this may start c and stop another server. Connect a small chat model that always runs, or write `chatUi.taskModel: none` for no titles, tags and follow-ups.",
     ]);
   });
 
@@ -174,7 +174,7 @@ describe("warnings", () => {
     });
     expect(plannedOnDemand(pi(60)).warnings).toContainEqual([
       "client-gives-up",
-      "pi gives up after 300 s without an answer, but a start of c may take 60 minutes: raise its HTTP idle timeout (`/settings`, or `httpIdleTimeoutMs` in its settings.json), or start the server first (`serving start c`).",
+      "pi gives up after 300 s, and c may take 60 min to start. Raise its HTTP idle timeout (`/settings`, or `httpIdleTimeoutMs` in its settings.json), or start the server first (`serving start c`).",
     ]);
     expect(said(pi(5))).not.toContain("client-gives-up");
     expect(said({ clients: { pi: { server: "b" } } })).not.toContain("client-gives-up");

@@ -18,7 +18,7 @@ describe("the device of a plan", () => {
         code: "device-assumed",
         note: true,
         message:
-          "This machine is planned as a DGX Spark: `device` isn't declared. If it is one, or a sibling from another maker, write `device: gb10`: then `totalGiB` and the machine itself are checked.",
+          "The machine is planned as a DGX Spark: `device` isn't declared. If it is one, or a sibling from another maker, write `device: gb10`: then `totalGiB` and the machine itself are checked.",
       },
     ]);
     const [machine] = planned({}).machines;
@@ -36,9 +36,7 @@ describe("the device of a plan", () => {
       totalGiB: 122.8,
     });
     expect({ note, more }).toEqual({ note: true, more: [] });
-    expect(message).toMatch(
-      /^This project has not been seen to run on a Jetson Thor: figures marked/,
-    );
+    expect(message).toMatch(/^This project was not seen to run on a Jetson Thor\. Figures marked/);
     const sources = (device: string) =>
       planned({ device }, { model: { id: "org/model", weightsGB: 22 } }).machines.flatMap(
         ({ ledger }) => ledger.lines.map(({ basis, source }) => `${basis} ${source}`),

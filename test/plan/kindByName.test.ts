@@ -11,7 +11,7 @@ const EMBEDDING =
   "is for embeddings: it is `model.kind: embedding`, which runs with --runner pooling and without tools or clients.";
 
 it.each<[string, Record<string, unknown>, string | undefined]>([
-  ["BAAI/bge-m3", {}, `b: By its name, BAAI/bge-m3 ${EMBEDDING}`],
+  ["BAAI/bge-m3", {}, `b: its model is of another kind, by its name. BAAI/bge-m3 ${EMBEDDING}`],
   ["BAAI/bge-m3", { kind: "embedding" }, undefined],
   ["BAAI/bge-reranker-v2-m3", {}, "`model.kind: rerank`"],
   ["BAAI/bge-reranker-v2-m3", { kind: "rerank" }, undefined],

@@ -121,7 +121,7 @@ describe("a model's family", () => {
   it("is not known for certain without a config, and the plan says so", () => {
     const { warnings } = plan(stack(), { home: "/home/me" });
     expect(warnings.find(({ code }) => code === "family-unproven")?.message).toBe(
-      "b: `family: qwen3` chooses the parsers, but there is no config.json of org/model to check it: when you change `id`, correct `family` too.",
+      "b: `family: qwen3` can't be checked: there is no config.json. It chooses the parsers: when you change `id`, now org/model, correct `family` too.",
     );
     const known = plan(stack(), of("qwen3_5")).warnings;
     expect(known.map(({ code }) => code)).not.toContain("family-unproven");

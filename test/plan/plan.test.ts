@@ -128,17 +128,17 @@ describe("the plan of the default stack", () => {
     expect(said(0.45)).toEqual({
       unproven: undefined,
       high: expect.stringMatching(
-        /^The servers together take 0\.90 of the memory: 109\.5 of 121\.6 GiB, which should fit on paper but has not been measured yet\. .* have hung between 0\.80 and 0\.90: .* After all have loaded and served a request, /,
+        /^The servers take 0\.90 of the memory, and above 0\.80 it may hang\. .* has not been measured yet\. After all have loaded and served a request, /,
       ),
     });
     expect(said(0.35).unproven).toMatch(
-      /^These servers together are 97\.3 of 121\.6 GiB, which should fit on paper but has not been measured yet\. After all/,
+      /^The servers together fit on paper, and were not measured\. They take 97\.3 of 121\.6 GiB\. After all/,
     );
     // What is refused is not said to fit.
     expect(said(0.72).unproven).toBeUndefined();
     // Up to 0.80 nothing was seen to hang.
     expect(said(0.35).high).toBeUndefined();
-    expect(said(0.3501).high).toContain("together take 0.8001 of the memory");
+    expect(said(0.3501).high).toContain("The servers take 0.8001 of the memory");
   });
 
   it("is the same bytes for the same input", () => {
@@ -240,18 +240,18 @@ describe("a plan", () => {
         .map((warning) => warning.message);
     expect(codes(45)).toEqual([]);
     expect([45.1, 90, 90.1, 100, 100.1].map((size) => codes(size)[0])).toEqual([
-      "b: 45.1 GB of weights are possible with tuning and a reduced context (45 to 90 GB).",
-      "b: 90 GB of weights are possible with tuning and a reduced context (45 to 90 GB).",
-      "b: 90.1 GB of weights are untested on this machine (90 to 100 GB).",
-      "b: 100 GB of weights are untested on this machine (90 to 100 GB).",
-      "b: 100.1 GB of weights are too large for one machine (over 100 GB): two or more linked machines can share it (`nodes`).",
+      "b: 45.1 GB of weights are above the comfortable 45 GB. They are possible with tuning and a reduced context (45 to 90 GB).",
+      "b: 90 GB of weights are above the comfortable 45 GB. They are possible with tuning and a reduced context (45 to 90 GB).",
+      "b: 90.1 GB of weights are above the comfortable 45 GB. They are untested on this machine (90 to 100 GB).",
+      "b: 100 GB of weights are above the comfortable 45 GB. They are untested on this machine (90 to 100 GB).",
+      "b: 100.1 GB of weights are above the comfortable 45 GB. They are too large for one machine (over 100 GB): two or more linked machines can share it (`nodes`).",
     ]);
     const byIndex = { "org/model": { source: "config.json", weightsGB: 60.04 } };
     expect(
       plan(stack(), { home: "/home/me", models: byIndex }).warnings.find(
         ({ code }) => code === "weights",
       )?.message,
-    ).toContain("60 GB of weights are possible");
+    ).toContain("60 GB of weights are above");
     expect(
       plan(stack({}, { tools: { parser: "qwen3_xml" } }), evidence).warnings.map(
         (warning) => warning.code,
@@ -262,7 +262,7 @@ describe("a plan", () => {
         code === "inert-variable" ? [message] : [],
       );
     expect(kernels({})).toEqual([
-      "b: `moeBackend` is not set, so vLLM 0.30.0 chooses the kernels itself. If the model is a mixture of experts in NVFP4, set `moeBackend: marlin`, the sound choice on a GB10. Other models need nothing.",
+      "b: `moeBackend` isn't set, so vLLM 0.30.0 chooses the kernels. If the model is a mixture of experts in NVFP4, set `moeBackend: marlin`, the sound choice on a GB10. Other models need nothing.",
     ]);
     expect(kernels({ moeBackend: "marlin" })).toEqual([]);
   });
@@ -273,7 +273,7 @@ describe("a plan", () => {
       "less",
       { operatingSystemGiB: 8.3 },
       {},
-      "The plan leaves 1.99 GiB, less than the floor of 2 GiB (`memoryFloorGiB`): with everything loaded, the start gate would stop a server. Free 0.01 GiB more, by lower shares, or lower the floor.",
+      "The plan leaves 1.99 GiB, less than the floor of 2 GiB. Free 0.01 GiB more, by lower shares, or lower the floor (`memoryFloorGiB`): with everything loaded, the start gate would stop a server.",
     ],
     [
       "less, the share lowered",

@@ -228,7 +228,7 @@ describe("a server over two machines", () => {
         machine: "dgx1",
         code: "link-by-sockets",
         message:
-          "b: its ranks use sockets to reach each other, and every token waits for them several times per layer. Declare the link's RDMA devices, `hcas` (`ibdev2netdev` prints them) and `gidIndex`, below `machines.dgx1.link` and `machines.dgx2.link`.",
+          "b: its ranks use sockets, not RDMA, so each token waits for them. Declare the link's RDMA devices, `hcas` (`ibdev2netdev` prints them) and `gidIndex`, below `machines.dgx1.link` and `machines.dgx2.link`.",
       },
     ]);
   });

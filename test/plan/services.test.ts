@@ -154,7 +154,7 @@ describe("warnings of services", () => {
     const [warning, ...more] = warningsOf({ instanceA, chatUi });
     expect(warning?.code).toBe("loopback-only");
     expect(warning?.message).toBe(
-      "open-webui-8080 can't reach instance-a: it listens on 127.0.0.1 only. Start it with `--host 172.17.0.1`, the address of Docker's own bridge (`ip -4 address show docker0`), and write `instanceA.listen: 172.17.0.1`.",
+      "open-webui-8080 can't reach instance-a on 127.0.0.1. Start it with `--host 172.17.0.1`, the address of Docker's own bridge (`ip -4 address show docker0`), and write `instanceA.listen: 172.17.0.1`.",
     );
     expect(more).toEqual([]);
     expect(warningsOf({ instanceA })).toEqual([]);
@@ -166,7 +166,7 @@ describe("warnings of services", () => {
     const chatUi = { ...CHAT_UI, connections: ["b", "simple-server"] };
     const [warning, ...more] = warningsOf({ chatUi, simpleServer: { mode: "host" } });
     expect(warning?.message).toBe(
-      "open-webui-8080 can't reach simple-server: it listens on 127.0.0.1 only. Write `simpleServer.listen: 172.17.0.1`, the address of Docker's own bridge (`ip -4 address show docker0`).",
+      "open-webui-8080 can't reach simple-server on 127.0.0.1. Write `simpleServer.listen: 172.17.0.1`, the address of Docker's own bridge (`ip -4 address show docker0`).",
     );
     expect(more).toEqual([]);
     const simpleServer = { mode: "host", listen: "172.17.0.1" };
@@ -186,7 +186,7 @@ describe("warnings of services", () => {
     const tolerant = { maxModelLen: 65536, chatTemplate: "tolerant" };
     const [warning] = warningsOf({ clients }, tolerant);
     expect(warning?.message).toBe(
-      "claude-code: 32000 of 65536 tokens are for output, which leaves 33536 for the prompt, but an agent's own instructions take 30,000 to 40,000. Lower `maxOutputTokens` or raise `maxModelLen`.",
+      "claude-code: 33536 tokens are left for the prompt, 40,000 are needed. Lower `maxOutputTokens` or raise `maxModelLen`: 32000 of 65536 tokens are for output, and an agent's own instructions take 30,000 to 40,000.",
     );
     expect(
       warningsOf({ clients: { claudeCode: { via: "native", maxOutputTokens: 8000 } } }, tolerant),
@@ -201,7 +201,7 @@ describe("warnings of services", () => {
       machine: "dgx",
       code: "native-system-turns",
       message:
-        "claude-code before 2.1.329 puts system messages into messages[]; later versions don't, by the file that we write. If the model's template requires it, vLLM moves them to the beginning of the prompt. The next turn then reuses 6 % of the last prompt from the cache; through the bridge it reuses 90 % or more. Use a later version, or write `inferenceServers.b.chatTemplate: tolerant` or `via: bridge`.",
+        "claude-code before 2.1.329 finds little of its last prompt again. It puts system messages into messages[]; later versions don't, by the file that we write. If the model's template requires it, vLLM moves them to the beginning of the prompt. The next turn then reuses 6 % of the last prompt from the cache; through the bridge it reuses 90 % or more. Use a later version, or write `inferenceServers.b.chatTemplate: tolerant` or `via: bridge`.",
     });
     expect(warningsOf({ clients }, { chatTemplate: "tolerant" })).toEqual([]);
     expect(warningsOf({ clients: { claudeCode: { via: "bridge" } } })).toEqual([]);

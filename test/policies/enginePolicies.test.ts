@@ -166,7 +166,9 @@ describe("the policies of the pack", () => {
       return messages;
     };
     const [why = ""] = said([]);
-    expect(why).toContain("2.00 GiB of 1.00 GiB");
+    expect(why).toContain(
+      "The memory of dgx doesn't fit: 2.00 of 1.00 GiB, 1.00 too much. What else can be reduced, the largest first: x.",
+    );
     expect(said(["memory-sum dgx"])).toEqual([
       "The program's error says what to change, and where.",
     ]);

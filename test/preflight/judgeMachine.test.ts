@@ -361,13 +361,13 @@ describe("preflight", () => {
       {
         verdict: "refused",
         message:
-          "totalGiB is declared as 121.63, but the machine has 128.00: vLLM takes its share of the machine's memory, so the plan's figures are too small. Set `totalGiB: 128`.",
+          "totalGiB is 121.63, but the machine has 128.00. Set `totalGiB: 128`. vLLM takes its share of the machine's memory, so the plan's figures are too small.",
         setting: "totalGiB",
         value: 128,
       },
     ]);
     expect(judged({}, { totalGiB: 121.69 })[0]?.message).toContain(
-      "the machine has 121.63: the plan counts 0.06 GiB that don't exist. Set `totalGiB: 121.63`.",
+      "the machine has 121.63. Set `totalGiB: 121.63`. The plan counts 0.06 GiB that don't exist.",
     );
   });
 

@@ -12,7 +12,7 @@ import { record } from "./record";
 const machinesOf = (machine: Record<string, unknown> = {}, server: Record<string, unknown> = {}) =>
   stackInput({ dockerHost: ELSEWHERE, ...machine }, server).machines;
 const AGGREGATE =
-  "aggregate-utilization: The inference servers of machine dgx claim 0.91 of its memory (110.7 of 121.63 GiB): instance A (host, port 8000) 0.45 + vllm-model-8001 0.46. The limit is 0.90.";
+  "aggregate-utilization: The servers of dgx claim 0.91 of its memory, and 0.90 is the limit. ";
 
 describe("LocalServing in somebody's program", () => {
   const said: string[] = [];

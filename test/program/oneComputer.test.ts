@@ -65,7 +65,7 @@ it.each([true, false])(
     });
     expect(recorded).toEqual([]);
     expect(end).toContain(
-      "aggregate-utilization: The inference servers of machines dgx and dgx2, which are one computer, claim 1.00 of its memory (121.6 of 121.63 GiB): vllm-model-8001 0.50 + vllm-model-8002 0.50. The limit is 0.90.",
+      "aggregate-utilization: The servers of dgx and dgx2 (one computer) claim 1.00 of its memory, and 0.90 is the limit. ",
     );
   },
 );

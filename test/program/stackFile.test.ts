@@ -36,7 +36,7 @@ const MACHINE = `config:
 const SHARE = /gpuMemoryUtilization: 0.45\n {10}max/;
 const tooMuch = MACHINE.replace(SHARE, "gpuMemoryUtilization: 0.5\n          max");
 const AGGREGATE =
-  "aggregate-utilization: The inference servers of machine dgx claim 0.95 of its memory (115.5 of 121.63 GiB): instance A (host, port 8000) 0.45 + vllm-model-8001 0.50. The limit is 0.90. Set --gpu-memory-utilization of vllm-model-8001 to 0.45 or less. Instance A is not ours to lower: only its owner can, to 0.40 or less.";
+  "aggregate-utilization: The servers of dgx claim 0.95 of its memory, and 0.90 is the limit. Set --gpu-memory-utilization of b to 0.45 or less. The plan still warns of the sum of the shares. Instance A is not ours to lower: only its owner can, to 0.40 or less. Claimed: instance A (host, port 8000) 0.45 + b 0.50, 115.5 of 121.63 GiB.";
 const NEW_SHARE = "`machines.dgx.inferenceServers.b.gpuMemoryUtilization: 0.45`.";
 
 /** The configuration as the engine reads it in the text of a stack file. */

@@ -43,7 +43,7 @@ describe("a key of an earlier release that changes nothing", () => {
     [
       ofServer("flashinferMoeFp4: true"),
       ofServer('environment: { VLLM_USE_FLASHINFER_MOE_FP4: "1" }'),
-      "`inferenceServers.b.flashinferMoeFp4: true` is read as `environment.VLLM_USE_FLASHINFER_MOE_FP4: 1`: write that. vLLM ignores the variable since 0.24: `moeBackend` chooses the kernels.",
+      "`inferenceServers.b.flashinferMoeFp4: true` is read as `environment.VLLM_USE_FLASHINFER_MOE_FP4: 1`. Write that. vLLM ignores the variable since 0.24: `moeBackend` chooses the kernels.",
     ],
     [
       ofServer("distributedTimeoutSeconds: 1800"),
@@ -53,7 +53,7 @@ describe("a key of an earlier release that changes nothing", () => {
     ...["geforce", "strix-halo", "none"].map((device): [string, string, string] => [
       bare(device),
       bare("other"),
-      `\`device: ${device}\` is read as \`device: other\`: write that. No vLLM is planned on such machines, so they need no names of their own.`,
+      `\`device: ${device}\` is read as \`device: other\`. Write that. No vLLM is planned on such machines, so they need no names of their own.`,
     ]),
   ])("is read, and answered by a note of the plan", (text, today, message) => {
     expect(notesOf(text)).toEqual([{ machine: "dgx", code: "setting-gone", message, note: true }]);
@@ -70,7 +70,7 @@ describe("a key of an earlier release whose value is no more", () => {
   it.each([
     [
       "distributedTimeoutSeconds: 600",
-      "`inferenceServers.b.distributedTimeoutSeconds` is gone, so the next `serving up` replaces the server: delete it. The ranks of a server wait 1800 s for each other.",
+      "`inferenceServers.b.distributedTimeoutSeconds` is gone: delete it. The next `serving up` replaces the server, which runs with it. The ranks of a server wait 1800 s for each other.",
     ],
   ])("is a warning, and the plan is that without it: %s", (line, message) => {
     const { machines, warnings } = planned(ofServer(line));

@@ -197,7 +197,7 @@ describe("the plan of a simple server", () => {
     expect(said({ mode: "host" })).toEqual([
       [
         "simple-server-on-loopback",
-        "Ollama listens on 127.0.0.1, where no container can reach it: the chat UI and the bridge can't use its models. Write `listen: 172.17.0.1`, the address of Docker's own bridge (`ip -4 address show docker0`), to open it to containers but not to the local network.",
+        "No container can reach Ollama on 127.0.0.1, also not the chat UI. Write `listen: 172.17.0.1`, the address of Docker's own bridge (`ip -4 address show docker0`), to open it to containers but not to the local network. Until then the chat UI and the bridge can't use its models.",
         true,
       ],
     ]);
@@ -220,7 +220,7 @@ describe("the plan of a simple server", () => {
       said(simpleServer).map((each) => each.split(":")[0]);
     expect(codes({ mode: "host", listen: "0.0.0.0" })).toEqual(["simple-server-on-lan"]);
     expect(said({ mode: "host", models: ["a", "b", "c"], loadedGiB: { b: 4 } })).toEqual([
-      "simple-server-uncounted: The memory ledger does not count a, c of Ollama: declare in `loadedGiB` how much each takes once loaded (`ollama ps`).",
+      "simple-server-uncounted: Memory of 2 models of Ollama isn't counted. Declare in `loadedGiB` how much each takes once loaded (`ollama ps`): a, c.",
     ]);
     expect(codes({ mode: "host", models: ["a"], loadedGiB: { a: 4 } })).toEqual([]);
     expect(codes({ mode: "host", models: ["a"], residentModelsGiB: 4 })).toEqual([]);

@@ -51,7 +51,7 @@ it("a plan warns of them, and not without the setting that it says to delete", (
       .warnings.filter(({ code }) => code === "drafts-crash")
       .map(({ message }) => message);
   expect(warned({ method: "mtp", numSpeculativeTokens: 2 })).toEqual([
-    "b: drafts by mtp have broken servers of such a model: an illegal memory access shortly after the first request; without drafts more than 100 were answered (2 drafts, vLLM 0.19.1rc1, a DGX Spark: eugr/spark-vllm-docker issue 186, 2026-04-15). No report of vLLM 0.30.0 is known, for or against. If it dies of a CUDA fault, delete `speculative`.",
+    "b: drafts by mtp have broken servers of such a model. If it dies of a CUDA fault, delete `speculative`. Seen: an illegal memory access shortly after the first request; without drafts more than 100 were answered (2 drafts, vLLM 0.19.1rc1, a DGX Spark: eugr/spark-vllm-docker issue 186, 2026-04-15). No report of vLLM 0.30.0 is known, for or against.",
   ]);
   expect(warned()).toEqual([]);
 });

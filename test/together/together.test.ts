@@ -262,7 +262,7 @@ describe("a machine some of whose servers start on request", () => {
     ],
     [
       { b: onRequest(0.2) },
-      "b is the only server that starts on request, so nothing has to stop for it. `start: onRequest` frees its memory while it is stopped.",
+      "b alone starts on request, so nothing has to stop for it. `start: onRequest` frees its memory while it is stopped.",
     ],
     [{ b: onRequest(0.5), c: onRequest(0.5) }, undefined],
   ])("says where nothing ever has to stop", (servers, message) => {

@@ -25,6 +25,10 @@ const judgement = z
       .literal(true)
       .exactOptional()
       .describe("Present if it is for information only: nothing is at risk."),
+    saidBy: z
+      .string()
+      .exactOptional()
+      .describe("The rule whose refusal says the same, of the same line. Text shows that one."),
   })
   .meta({ id: "Judgement", description: "A result of a policy or of the preflight." });
 

@@ -1,5 +1,6 @@
 import { hanging, type Width } from "../../../commandLine/layout";
 import { styled } from "../../../commandLine/output";
+import { declaredResources } from "../../../components/machine";
 import type { MachinePlan, Plan } from "../../../components/plan";
 import { counted } from "../../../faults/quoting";
 import type { Judged } from "../../../policies/judge";
@@ -19,21 +20,22 @@ export interface Findings {
 
 /** Sorts what a plan and policies say; `typed` is for the commands in it. */
 export function findingsOf(
-  { warnings }: Pick<Plan, "warnings">,
+  { machines, warnings }: Plan,
   policies: readonly Judged[],
   typed: (text: string) => string,
 ): Findings {
   const judged = policies.map((each) => ({ ...each, message: typed(each.message) }));
   const said = warnings.map((each) => ({ ...each, message: typed(each.message) }));
   return {
-    refused: judged.filter(({ verdict }) => verdict === "refused"),
+    refused: judged.filter(({ verdict, saidBy }) => verdict === "refused" && saidBy === undefined),
     warned: judged.filter(({ verdict, note }) => verdict === "warned" && note !== true),
     warnings: said.filter(({ note }) => note !== true),
     notes: [
       ...said.filter(({ note }) => note === true),
-      ...judged.flatMap(({ resource: machine, name: code, message, note }) =>
-        note === true ? [{ machine, code, message, note }] : [],
-      ),
+      ...judged.flatMap(({ resource, name: code, message, note }) => {
+        const machine = machineOf(resource, machines) ?? resource;
+        return note === true ? [{ machine, code, message, note }] : [];
+      }),
     ],
   };
 }
@@ -76,16 +78,24 @@ export const refusalLines = (refused: readonly Judged[], width: Width): string[]
     ...(advice === "" ? [] : [`    ${hanging(advice, 4, width)}`]),
   ]);
 
+/** The machine that declares a resource. */
+const machineOf = (resource: string, machines: readonly MachinePlan[]): string | undefined =>
+  machines.find((machine) =>
+    declaredResources({ machines: [machine], warnings: [] }).some(({ name }) => name === resource),
+  )?.name;
+
 /** Each warning in one line. The machine is named where there are several. */
 export function warningLines(
   { warnings, warned }: Findings,
   machines: readonly MachinePlan[],
   width: Width,
 ): string[] {
-  const plans = warnings.map(({ machine, message }) =>
-    machines.length > 1 ? `${machine}: ${headline(message)}` : headline(message),
-  );
-  return [...plans, ...warned.map(({ message }) => headline(message))].map(
-    (text) => `  ${styled("yellow", "!")} ${cutTo(text, width - 4)}`,
-  );
+  const judged = warned.map(({ resource, message }) => ({
+    machine: machineOf(resource, machines),
+    message,
+  }));
+  return [...warnings, ...judged].map(({ machine, message }) => {
+    const named = machines.length > 1 && machine !== undefined ? `${machine}: ` : "";
+    return `  ${styled("yellow", "!")} ${cutTo(`${named}${headline(message)}`, width - 4)}`;
+  });
 }

@@ -1,7 +1,7 @@
 import { uncoloured, type Width } from "../../../commandLine/layout";
 
 /** Where a sentence ends: before a space and the beginning of another one. */
-const END = /[.!?](?=\s+["'(`A-Z0-9])/g;
+const END = /[.!?](?=\s+\S)/g;
 
 /** Text in backquotes or brackets, in which a full stop ends nothing. */
 const ENCLOSED = /`[^`]*`|\([^()]*\)|"[^"]*"/g;

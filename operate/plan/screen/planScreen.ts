@@ -34,7 +34,7 @@ export function planScreen(
   { width = UNBOUNDED, typed = (text) => text, machines: known = {}, next }: PlanView = {},
 ): string {
   const crowded = machines.flatMap(({ name }) => diskWarnings(name, known[name]?.downloads));
-  const found = findingsOf({ warnings: [...warnings, ...crowded] }, policies, typed);
+  const found = findingsOf({ machines, warnings: [...warnings, ...crowded] }, policies, typed);
   const isOne = machines.length === 1;
   return [
     hanging(`${headText(machines, policies)} ${countsText(found, " (--notes)")}`, 2, width),

@@ -19,7 +19,7 @@ it.each([
   ],
   [
     "vllm/vllm-openai:nightly-0123456789abcdef",
-    "vllm/vllm-openai:nightly-0123456789abcdef: its tag `nightly-0123456789abcdef` names a development build, which is not a release: nobody can build it again. Take a release, such as vllm/vllm-openai:v0.30.0; or `serving pin vllm/vllm-openai:nightly-0123456789abcdef --write` pins this build, and reads the versions inside.",
+    "vllm/vllm-openai:nightly-0123456789abcdef: its tag `nightly-0123456789abcdef` is a development build. Take a release, such as vllm/vllm-openai:v0.30.0; or `serving pin vllm/vllm-openai:nightly-0123456789abcdef --write` pins this build, and reads the versions inside.",
   ],
   [
     "nvcr.io/nim/qwen/qwen3-32b:1.15",

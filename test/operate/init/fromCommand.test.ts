@@ -184,7 +184,7 @@ describe("a command as it is copied", () => {
       `\`chatTemplate\` names ./t.jinja, ${where}`,
       `\`extraArgs\` names /x/y, ${where}`,
       // An address is no file; the option is refused all the same.
-      expect.stringMatching(/^vllm-b-8000 is started with --root-path: /),
+      expect.stringMatching(/^b is started with --root-path, which is refused\. /),
     ]);
   });
 });

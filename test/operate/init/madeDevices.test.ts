@@ -164,11 +164,7 @@ describe("from what a machine shows to its plan", () => {
       },
       {
         ...{ rc: 0, device: "jetson-thor", model: MODEL },
-        there: [
-          "Device: a Jetson Thor (NVIDIA Jetson AGX Thor",
-          MARK,
-          "has not been seen to run on",
-        ],
+        there: ["Device: a Jetson Thor (NVIDIA Jetson AGX Thor", MARK, "was not seen to run on"],
         absent: [NO_DRIVER, NONE, ASSUMED],
       },
     ],

@@ -2,13 +2,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parseDocument } from "yaml";
+import { capital } from "../../../faults/quoting";
 import { askModel } from "../../../operate/init/questions";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
 
 /** The warning of a machine of 121.69 GiB, at the recipe's own share of 0.8. */
 const WHY =
-  "Room for the KV cache: 7.73 to 23.29 GiB, an estimate before its first start. One request of 262,144 tokens needs 3.35 GiB with the block that vLLM keeps free: the server may not start, since 74.06 to 89.62 GiB outside its cache and 3.35 GiB for one window are within its share of 97.35 GiB, but one log contradicts that: 29.93 GiB beside the weights of nvidia/Qwen3.6-35B-A3B-NVFP4 (a DGX Spark's published log, 2026-08-27). Start it and record what it measures (`serving verify --only memory --record`). A `gpuMemoryUtilization` of 0.88 holds one request even with the most that any start is known to have taken.";
+  "may not start: its window needs 3.35 GiB, 7.73 to 23.29 is left. A `gpuMemoryUtilization` of 0.88 holds one request even with the most that any start is known to have taken. Or start it and record what it measures (`serving verify --only memory --record`). One request of 262,144 tokens needs 3.35 GiB with the block that vLLM keeps free of KV cache. The room for it is 7.73 to 23.29 GiB, an estimate before its first start, since 74.06 to 89.62 GiB outside its cache and 3.35 GiB for one window are within its share of 97.35 GiB, but one log contradicts that: 29.93 GiB beside the weights of nvidia/Qwen3.6-35B-A3B-NVFP4 (a DGX Spark's published log, 2026-08-27).";
 
 it("`models use` and the next plan say why a model may not start, by the same words", async () => {
   const document = parseDocument(readFileSync("Pulumi.dgx.yaml", "utf8"));
@@ -26,7 +27,7 @@ it("`models use` and the next plan say why a model may not start, by the same wo
     "--write",
   ]);
   expect(used.code).toBe(0);
-  expect(used.out).toContain(`\nMAY NOT START: ${WHY}\n`);
+  expect(used.out).toContain(`\n${capital(WHY)}\n`);
   const planned = await runServing(["plan", "--full", "--file", file]);
   const typed = WHY.replace("serving verify", `serving verify --file ${file}`);
   expect(planned.out).toContain(`  ! dgx: b: ${typed}\n`);

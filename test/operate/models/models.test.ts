@@ -292,7 +292,7 @@ describe("serving models use", () => {
       0,
       expect.stringContaining("Nothing is refused."),
     ]);
-    expect(planned.out).toContain("The layers of saricles/Qwen3-Coder-Next-NVFP4-GB10 are assumed");
+    expect(planned.out).toContain("  ! b: The layers are assumed to be those of ");
   });
 
   it("names the next command for the stack that it changed", async () => {

@@ -194,7 +194,7 @@ describe("DeepSeek-V4-Flash-0731 on two linked machines", () => {
     const { code, out, err } = await runServing([...DEEPSEEK, file, "--write"], env);
     expect([code, out, readFileSync(file, "utf8")]).toEqual([1, "", LINKED]);
     expect(err.trim()).toBe(
-      `Nothing was written: the image is refused. ${B12X}:latest@${PULLED} runs \`${B12X}:latest@${PULLED}\`, which can't be used: it holds vllm 0.1.dev20610+g4b276a363, below 0.26.0. The floors are vllm 0.26.0 and transformers 5.8.0; pin an image that holds them. In the stack file: \`machines.dgx.inferenceServers.b.image\`. image-image-record: no range of transformers is known for vLLM 0.1.dev20610+g4b276a363 (known: 0.26 to 0.33), so transformers 5.12.1 was not checked. deepseek-ai/DeepSeek-V4-Flash-0731 needs vLLM 0.25.0 or newer, by the catalogue. Choose another: the same command with \`--image ${B12X}:TAG --write\`.`,
+      `Nothing was written: the image is refused. b's image can't be used: it holds vllm 0.1.dev20610+g4b276a363, below 0.26.0. The floors are vllm 0.26.0 and transformers 5.8.0; pin an image that holds them. It is \`${B12X}:latest@${PULLED}\`. In the stack file: \`machines.dgx.inferenceServers.b.image\`. Transformers 5.12.1 in the image of b was not checked. Which range vLLM 0.1.dev20610+g4b276a363 takes is known of 0.26 to 0.33 only. deepseek-ai/DeepSeek-V4-Flash-0731 needs vLLM 0.25.0 or newer, by the catalogue. Choose another: the same command with \`--image ${B12X}:TAG --write\`.`,
     );
   });
 

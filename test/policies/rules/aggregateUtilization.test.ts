@@ -40,10 +40,10 @@ describe("a machine's declaration", () => {
   ];
   it.each(ABOVE)("is over the limit by any digit: %s", (share) => {
     expect(said(RULE, [machine(0.45, share)]).join()).toContain(
-      "instance A (host, port 8000) 0.45 + b 0.4501. The limit is 0.90.",
+      "refused: The servers of dgx claim 0.9001 of its memory, and 0.90 is the limit. Set --gpu-memory-utilization of b to 0.45 or less.",
     );
     expect(said(RULE, [machine(Number(share), "0.45")]).join()).toContain(
-      "instance A (host, port 8000) 0.4501 + b 0.45. The limit is 0.90.",
+      "Claimed: instance A (host, port 8000) 0.4501 + b 0.45, ",
     );
   });
 
@@ -67,9 +67,7 @@ describe("a machine's declaration", () => {
         verdict: "refused",
         resource: "dgx",
         message:
-          "The inference servers of machine dgx claim 1.17 of its memory (142.3 of 121.63 GiB): instance A (host, port 8000) " +
-          "0.72 + b 0.45. The limit is 0.90. Set --gpu-memory-utilization of b to 0.18 or less. Instance A is not ours " +
-          "to lower: only its owner can, to 0.45 or less.",
+          "The servers of dgx claim 1.17 of its memory, and 0.90 is the limit. Set --gpu-memory-utilization of b to 0.18 or less. The plan still warns of the sum of the shares. Instance A is not ours to lower: only its owner can, to 0.45 or less. Claimed: instance A (host, port 8000) 0.72 + b 0.45, 142.3 of 121.63 GiB.",
       },
     ]);
   });
@@ -77,20 +75,19 @@ describe("a machine's declaration", () => {
   it("names what all memory leaves, where that is less than the limit does", () => {
     const memory = { lines: [], largestUtilization: { b: { bySum: 0.35, byAggregate: 0.45 } } };
     expect(said(RULE, [machine(0.45, "0.5", { memory })]).join()).toContain(
-      "Set --gpu-memory-utilization of b to 0.35 or less (0.45 by this limit alone, but all memory must fit). " +
-        "Instance A is not ours to lower: only its owner can, to 0.40 or less.",
+      "Set --gpu-memory-utilization of b to 0.35 or less. Instance A is not ours to lower: only its owner can, to 0.40 or less.",
     );
     for (const bySum of [0.45, UNKNOWN_NUMBER]) {
       const same = { lines: [], largestUtilization: { b: { bySum, byAggregate: 0.45 } } };
       expect(said(RULE, [machine(0.45, "0.5", { memory: same })]).join()).toContain(
-        "to 0.45 or less. Inst",
+        "of b to 0.45 or less.",
       );
     }
     const none = { lines: [], largestUtilization: { b: { bySum: 0, byAggregate: 0.45 } } };
     expect(said(RULE, [machine(0.45, "0.5", { memory: none })]).join()).toContain(
       "No share is left for b beside the others.",
     );
-    expect(said(RULE, [machine(0.45, "0.95")]).join()).toMatch(/only its owner can\.$/);
+    expect(said(RULE, [machine(0.45, "0.95")]).join()).toMatch(/only its owner can\. Claimed: /);
   });
 
   it("refuses one ten-thousandth too much and shows it", () => {
@@ -101,7 +98,7 @@ describe("a machine's declaration", () => {
 
   it("counts a missing flag as vLLM's default", () => {
     expect(said(RULE, [machine("none", undefined)]).join()).toMatch(
-      /claim 0\.92 .*b 0\.92 \(vLLM's default, as --gpu-memory-utilization is missing\).*to 0\.90 or less\.$/,
+      /^refused: The servers of dgx claim 0\.92 of its memory, and 0\.90 is the limit\. Set --gpu-memory-utilization of b to 0\.90 or less\./,
     );
   });
 
@@ -114,14 +111,14 @@ describe("a machine's declaration", () => {
   it("wants a word about instance A", () => {
     const [message] = said(RULE, [machine(0.45, "0.45", { hostInstance: undefined })]);
     expect(message).toMatch(
-      /^refused: Instance A has a memory share that can't be judged: it is not declared; declare its share, or `none`/,
+      /^refused: The memory share of instance A can't be judged: it is not declared; declare its share, or `none` if there is no instance A\./,
     );
     expect(said(RULE, [machine(0.45, "0.45", { hostInstance: null })])).toEqual([message]);
   });
 
   it.each([
-    ["its servers", { servers: UNKNOWN_LIST }, /A server of ours .* `servers` is not known/],
-    ["instance A", { hostInstance: UNKNOWN_TEXT }, /Instance A .* `hostInstance` is not known/],
+    ["its servers", { servers: UNKNOWN_LIST }, /a server of ours .* `servers` is not known/],
+    ["instance A", { hostInstance: UNKNOWN_TEXT }, /instance A .* `hostInstance` is not known/],
     [
       "instance A's share",
       { hostInstance: { port: 8000, gpuMemoryUtilization: UNKNOWN_NUMBER } },
@@ -157,14 +154,14 @@ describe("a machine's declaration", () => {
 
   it.each([0, -1, "Infinity", UNKNOWN_NUMBER])("names no GiB of a total of %s", (totalGiB) => {
     expect(said(RULE, [machine(0.45, "0.5", { totalGiB, memory: UNKNOWN_TEXT })]).join()).toMatch(
-      /claim 0\.95 of its memory: /,
+      /^refused: The servers of dgx claim 0\.95 of its memory, and 0\.90 is the limit\. Set --gpu-memory-utilization of b to 0\.45 or less\./,
     );
   });
 
   it("numbers a server that has no name", () => {
     const servers = [{ image: IMAGE, command: ["m", "--gpu-memory-utilization=0.95"] }];
     expect(said(RULE, [machine("none", "0.45", { servers })]).join()).toContain(
-      ": server 1 0.95. The limit",
+      "refused: The servers of dgx claim 0.95 of its memory, and 0.90 is the limit. Set --gpu-memory-utilization of server 1 to 0.90 or less.",
     );
   });
 
@@ -196,8 +193,7 @@ describe("containers without our components", () => {
     ["script", ["sh", "-c", "vllm serve m --gpu-memory-utilization 0.95"]],
   ])("refuses 0.95: %s", (_, command) => {
     expect(said(RULE, [serving(...command)])).toEqual([
-      "refused: The inference servers of this machine claim 0.95 of its memory: b 0.95. The limit is 0.90. Set " +
-        "--gpu-memory-utilization of b to 0.90 or less.",
+      "refused: The servers of this machine claim 0.95 of its memory, and 0.90 is the limit. Set --gpu-memory-utilization of b to 0.90 or less. The plan still warns of the sum of the shares. Claimed: b 0.95.",
     ]);
   });
 
@@ -207,7 +203,7 @@ describe("containers without our components", () => {
       server({ command: ["m", "--gpu-memory-utilization", "0.5"] }, "c"),
     ];
     expect(said(RULE, two).join()).toMatch(
-      /claim 1\.00 .*b 0\.50 \+ c 0\.50\..*of b to 0\.40.*of c to 0\.40 or less\.$/,
+      /^refused: The servers of this machine claim 1\.00 of its memory, and 0\.90 is the limit\. Set --gpu-memory-utilization of b to 0\.40 or less\./,
     );
   });
 
@@ -221,14 +217,13 @@ describe("containers without our components", () => {
     expect(
       said(RULE, [serving("m", "--gpu-memory-utilization", "0.45"), hostInstance(0.72)]).join(),
     ).toMatch(
-      /claim 1\.17 .*instance A \(host, port 8000\) 0\.72 \+ b 0\.45.*of b to 0\.18 or less/,
+      /^refused: The servers of this machine claim 1\.17 of its memory, and 0\.90 is the limit\. Set --gpu-memory-utilization of b to 0\.18 or less\./,
     );
   });
 
   it("warns once when nothing says whether there is an A", () => {
     expect(said(RULE, [server()])).toEqual([
-      "warned: No host-installed instance A is declared beside b, so none is counted. If there is one, declare " +
-        "local-serving:index:HostInstance with its machine, port and gpuMemoryUtilization.",
+      "warned: No instance A is declared beside b, so none is counted. If there is one, declare local-serving:index:HostInstance with its machine, port and gpuMemoryUtilization.",
     ]);
     expect(said(RULE, [server(), hostInstance(0.45)])).toEqual([]);
   });
@@ -257,7 +252,7 @@ describe("containers without our components", () => {
   ])("refuses what can't be read: %s", (_, command, why) => {
     const messages = said(RULE, [serving(...command)]);
     expect(messages).toHaveLength(1);
-    expect(messages[0]).toMatch(/^refused: b has a memory share that can't be judged: /);
+    expect(messages[0]).toMatch(/^refused: The memory share of b can't be judged: /);
     expect(messages[0]).toMatch(why);
     expect(messages[0]).toMatch(/Until this is fixed, .* the limit of 0\.90\.$/);
   });
@@ -384,7 +379,7 @@ describe("a machine's declaration and its containers", () => {
       c("--config", "x"),
     ];
     expect(said(RULE, resources).join()).toMatch(
-      /^refused: c has a memory share that can.t be judged: .*`--config`/,
+      /^refused: The memory share of c can't be judged: `--config` takes options from a file that can't be read here\./,
     );
   });
 
@@ -420,16 +415,18 @@ describe("programs that load vLLM and serve nobody", () => {
 
   it("count beside a server, and are told what to lower", () => {
     expect(said(RULE, [serving("m", "--gpu-memory-utilization", "0.6"), swift("0.5")])).toEqual([
-      "refused: The inference servers of this machine claim 1.10 of its memory: b 0.60 + swift 0.50. The limit is 0.90. Set --gpu-memory-utilization of b to 0.40 or less. Set --vllm_gpu_memory_utilization of swift to 0.30 or less.",
+      "refused: The servers of this machine claim 1.10 of its memory, and 0.90 is the limit. Set --gpu-memory-utilization of b to 0.40 or less. The plan still warns of the sum of the shares. Set --vllm_gpu_memory_utilization of swift to 0.30 or less. The plan still warns of the sum of the shares. Claimed: b 0.60 + swift 0.50.",
     ]);
   });
 
   it("are judged alone", () => {
     const [warning, ...more] = said(RULE, [swift("0.9")]);
-    expect(warning).toMatch(/^warned: No host-installed instance A is declared beside swift/);
+    expect(warning).toMatch(
+      /^warned: No instance A is declared beside swift, so none is counted\./,
+    );
     expect(more).toEqual([]);
     expect(said(RULE, [swift("0.95")])).toEqual([
-      "refused: The inference servers of this machine claim 0.95 of its memory: swift 0.95. The limit is 0.90. Set --vllm_gpu_memory_utilization of swift to 0.90 or less.",
+      "refused: The servers of this machine claim 0.95 of its memory, and 0.90 is the limit. Set --vllm_gpu_memory_utilization of swift to 0.90 or less. The plan still warns of the sum of the shares. Claimed: swift 0.95.",
     ]);
   });
 
@@ -438,7 +435,7 @@ describe("programs that load vLLM and serve nobody", () => {
       container("x", { ...gpus, command: ["vllm", "bench", "latency", ...words] });
     expect(said(RULE, [swift("all")]).join()).toContain("`all`, which is not a number");
     expect(said(RULE, [bench("--config", "/x")])).toEqual([
-      "refused: x has a memory share that can't be judged: `--config` takes options from a file that can't be read here. Until this is fixed, the sum can't be compared with the limit of 0.90.",
+      "refused: The memory share of x can't be judged: `--config` takes options from a file that can't be read here. Until this is fixed, the sum can't be compared with the limit of 0.90.",
     ]);
     expect(said(RULE, [bench()]).join()).toContain(
       "x 0.92 (vLLM's default, as --gpu-memory-utilization is missing)",

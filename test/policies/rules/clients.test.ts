@@ -42,7 +42,7 @@ describe("client-base-url", () => {
   it("refuses /v1 that an operator wrote, and says what would be called", () => {
     const environment = { ANTHROPIC_BASE_URL: "http://127.0.0.1:8787/v1" };
     expect(said("client-base-url", ours({ claudeCode: { environment } }))).toEqual([
-      "refused: claude-code on dgx has the base URL `http://127.0.0.1:8787/v1`, which has the path `/v1`. It adds /v1/messages itself, so it would call `/v1/v1/messages`, and the 404 looks like a fault of the model. Remove the path.",
+      "refused: The base URL of claude-code on dgx has the path `/v1`. The client adds /v1/messages itself, so it would call `/v1/v1/messages`, and the 404 looks like a fault of the model. Remove the path. It is `http://127.0.0.1:8787/v1`.",
     ]);
   });
 
@@ -55,7 +55,7 @@ describe("client-base-url", () => {
 
   it("refuses what is not a URL", () => {
     expect(said("client-base-url", [inContainer("ANTHROPIC_BASE_URL=dgx")])).toEqual([
-      "refused: agent has the base URL `dgx`, which is not a URL. Give scheme, host and port, such as `http://127.0.0.1:8787`.",
+      "refused: The base URL of agent is not a URL. Give scheme, host and port, such as `http://127.0.0.1:8787`. It is `dgx`.",
     ]);
   });
 
@@ -88,7 +88,7 @@ describe("client-tiers", () => {
 
   it("refuses a name that is not served, and names those that are", () => {
     expect(said("client-tiers", ours({ codex: { model: "modle" } }))).toEqual([
-      "refused: codex on dgx asks for `modle` (model), which is not served. Served: model, org/model.",
+      "refused: codex on dgx asks for `modle`, which is not served. Served: model, org/model. It is the value of model.",
     ]);
     expect(said("client-tiers", [client({ tiers: { model: "modle" } })])).toHaveLength(1);
   });
@@ -109,7 +109,9 @@ describe("client-tiers", () => {
     expect(messages[0]).toContain(`pins no model in ${variable}.`);
     expect(messages.slice(1)).toEqual(
       others.map((name) =>
-        expect.stringContaining(`asks for \`modle\` (${name}), which is not served.`),
+        expect.stringContaining(
+          `asks for \`modle\`, which is not served. Served: model. It is the value of ${name}.`,
+        ),
       ),
     );
   });
@@ -131,9 +133,7 @@ describe("client-server", () => {
 
   it("refuses a coding client at the simple server", () => {
     expect(said("client-server", at({ claudeCode: native }))).toEqual([
-      "refused: claude-code on dgx is a coding client and would use the simple server " +
-        "(http://127.0.0.1:11434). Tool calls of `qwen3:8b` there are unproven. Test them with " +
-        "`serving verify --record`, which writes `simpleServer.toolCalls`, or point the client at an inference server.",
+      "refused: claude-code on dgx would use Ollama, whose tool calls are unproven. Test those of `qwen3:8b` with `serving verify --record`, which writes `simpleServer.toolCalls`, or point the client at an inference server.",
     ]);
   });
 
@@ -141,9 +141,7 @@ describe("client-server", () => {
     expect(
       said("client-server", [inContainer("ANTHROPIC_BASE_URL=http://127.0.0.1:11434", ...pinned)]),
     ).toEqual([
-      "refused: agent is a coding client and would use the simple server (http://127.0.0.1:11434). Recorded tool " +
-        "calls of its models only count for clients in the stack file. Declare it below `clients`, or point it at " +
-        "an inference server.",
+      "refused: agent would use Ollama, whose tool calls are unproven. Recorded tool calls of Ollama's models only count for clients in the stack file. Declare it below `clients`, or point it at an inference server.",
     ]);
   });
 
@@ -155,9 +153,7 @@ describe("client-server", () => {
     const all = declaredResources(plan(stack(machine, { port: 11434 }), { home: HOME }));
     expect(said("client-server", all)).toEqual([]);
     expect(said("host-ports", all)).toEqual([
-      expect.stringMatching(
-        /^refused: vllm-model-11434 takes host port 11434, where the machine's simple server listens\./,
-      ),
+      expect.stringMatching(/^refused: b takes host port 11434, where Ollama listens\./),
     ]);
     // Where no program says what answers, the port does.
     expect(
@@ -173,12 +169,7 @@ describe("client-server", () => {
     const [message, ...more] = said("client-server", at({ claudeCode: native }, { toolCalls }));
     expect(more).toEqual([]);
     expect(message).toBe(
-      "warned: claude-code on dgx uses the simple server (http://127.0.0.1:11434), which made tool calls: `qwen3:8b` " +
-        "(seen 2026-11-21). The test prompts were short. We guess that small quantized models fail more often with " +
-        "an agent's long prompts. Ollama's documentation asks for `contextLength: 64000` or more for coding tools. " +
-        "By default, Ollama answers one request per model at a time. It keeps the prompts of other conversations " +
-        "in at most 8 GiB, which `ollama ps` doesn't count (ollama/ollama#18264): with qwen3.8:27b, two prompts of " +
-        "66,000 tokens were kept, but with three none was (ollama/ollama#18072).",
+      "warned: claude-code on dgx uses Ollama, whose tool calls were seen. That was `qwen3:8b` (seen 2026-11-21). The test prompts were short. We guess that small quantized models fail more often with an agent's long prompts. Ollama's documentation asks for `contextLength: 64000` or more for coding tools. By default, Ollama answers one request per model at a time. It keeps the prompts of other conversations in at most 8 GiB, which `ollama ps` doesn't count (ollama/ollama#18264): with qwen3.8:27b, two prompts of 66,000 tokens were kept, but with three none was (ollama/ollama#18072).",
     );
     expect(said("client-server", at({ clientEnv: native }, { toolCalls }))).toEqual([]);
   });
@@ -188,22 +179,22 @@ describe("client-server", () => {
     const toolCalls = { a: "seen 2026-11-21" };
     const client = { ...native, environment: { ANTHROPIC_SMALL_FAST_MODEL: "a" } };
     expect(said("client-server", at({ claudeCode: client }, { ...models, toolCalls }))).toEqual([
-      expect.stringContaining("Tool calls of `qwen3:8b` there are unproven. "),
+      expect.stringContaining("Test those of `qwen3:8b` with "),
     ]);
     const other = { ...native, model: "b" };
     expect(said("client-server", at({ codex: other }, { ...models, toolCalls }))).toEqual([
-      expect.stringContaining("Tool calls of `b` there are unproven. "),
+      expect.stringContaining("Test those of `b` with "),
     ]);
     const two = { ...native, environment: { ANTHROPIC_SMALL_FAST_MODEL: "b" } };
     expect(said("client-server", at({ claudeCode: two }, { ...models, toolCalls }))).toEqual([
-      expect.stringContaining("Tool calls of `qwen3:8b`, `b` there are unproven. "),
+      expect.stringContaining("Test those of `qwen3:8b`, `b` with "),
     ]);
     const both = { ...toolCalls, [MODEL]: "seen 2026-11-22" };
     expect(
       said("client-server", at({ claudeCode: client }, { ...models, toolCalls: both })),
     ).toEqual([
       expect.stringContaining(
-        "made tool calls: `qwen3:8b` (seen 2026-11-22), `a` (seen 2026-11-21). ",
+        "whose tool calls were seen. That was `qwen3:8b` (seen 2026-11-22), `a` (seen 2026-11-21). ",
       ),
     ]);
   });
@@ -212,7 +203,9 @@ describe("client-server", () => {
     const toolCalls = { [MODEL]: "seen 2026-11-21" };
     const emptied = { ...native, environment: { ANTHROPIC_SMALL_FAST_MODEL: "" } };
     expect(said("client-server", at({ claudeCode: emptied }, { toolCalls }))).toEqual([
-      expect.stringContaining("made tool calls: `qwen3:8b` (seen 2026-11-21). "),
+      expect.stringContaining(
+        "whose tool calls were seen. That was `qwen3:8b` (seen 2026-11-21). ",
+      ),
     ]);
   });
 
@@ -220,7 +213,7 @@ describe("client-server", () => {
     const on = client({ serverKind: "simple-server", tiers: {} });
     expect(said("client-server", [on])).toEqual([
       expect.stringContaining(
-        "Tool calls of its models are unproven. Test them with `serving verify --record`",
+        "whose tool calls are unproven. Test them with `serving verify --record`",
       ),
     ]);
   });
@@ -228,7 +221,7 @@ describe("client-server", () => {
   it("names Ollama where the client has no URL", () => {
     const on = client({ serverKind: "simple-server", baseUrl: undefined });
     expect(said("client-server", [on]).join()).toContain(
-      "would use the simple server (Ollama). Tool calls of `model` there are unproven. ",
+      "refused: agent on dgx would use Ollama, whose tool calls are unproven.",
     );
   });
 
@@ -469,9 +462,7 @@ describe("what a client is", () => {
     expect(
       said("client-server", [client({ client: undefined, serverKind: "simple-server" })]),
     ).toEqual([
-      "refused: a client on dgx is a coding client and would use the simple server (http://127.0.0.1:8001/v1). " +
-        "Tool calls of `model` there are unproven. Test them with `serving verify --record`, which writes " +
-        "`simpleServer.toolCalls`, or point the client at an inference server.",
+      "refused: a client on dgx would use Ollama, whose tool calls are unproven. Test those of `model` with `serving verify --record`, which writes `simpleServer.toolCalls`, or point the client at an inference server.",
     ]);
   });
 });

@@ -22,22 +22,22 @@ import {
 describe("inference-container", () => {
   const RULE = "inference-container";
   it.each([
-    ["no GPUs", { gpus: undefined }, 'b lacks all GPUs: it has nothing. Set `gpus: "all"`.'],
-    ["one GPU", { gpus: "device=0" }, "b lacks all GPUs: it has `device=0`."],
+    ["no GPUs", { gpus: undefined }, 'b lacks all GPUs. Set `gpus: "all"`; it has nothing.'],
+    ["one GPU", { gpus: "device=0" }, 'b lacks all GPUs. Set `gpus: "all"`; it has `device=0`.'],
     [
       "unknown GPUs",
       { gpus: UNKNOWN_TEXT },
-      "b lacks all GPUs: it has a value that is not known yet.",
+      'b lacks all GPUs. Set `gpus: "all"`; it has a value that is not known yet.',
     ],
     [
       "private IPC",
       { ipcMode: "private" },
-      'b lacks the host\'s IPC namespace: it has `private`. Set `ipcMode: "host"`.',
+      'b lacks the host\'s IPC namespace. Set `ipcMode: "host"`; it has `private`.',
     ],
     [
       "no restart policy",
       { restart: undefined },
-      'it has nothing. Set `restart: "unless-stopped"`.',
+      'Set `restart: "unless-stopped"`; it has nothing.',
     ],
     ["another restart policy", { restart: "always" }, "it has `always`."],
     [
@@ -59,7 +59,7 @@ describe("inference-container", () => {
     expect(said(RULE, [server({ gpus: undefined, deviceRequests: cdi })])).toEqual([]);
     for (const request of [{ count: 1 }, { deviceIds: ["nvidia.com/gpu=0"] }]) {
       expect(said(RULE, [server({ gpus: undefined, deviceRequests: [request] })]).join()).toContain(
-        "b lacks all GPUs: it has `some GPUs by device request`.",
+        'refused: b lacks all GPUs. Set `gpus: "all"`; it has `some GPUs by device request`.',
       );
     }
   });
@@ -71,11 +71,13 @@ describe("inference-container", () => {
 
   it("says what is lacking, and takes unknown device requests for no answer", () => {
     expect(said(RULE, [server({ restart: "always" })])).toEqual([
-      'refused: b lacks a restart policy that survives a reboot: it has `always`. Set `restart: "unless-stopped"`.',
+      'refused: b lacks a restart policy that survives a reboot. Set `restart: "unless-stopped"`; it has `always`.',
     ]);
     expect(
       said(RULE, [server({ gpus: undefined, deviceRequests: UNKNOWN_LIST })]).join(),
-    ).toContain("b lacks all GPUs: it has a value that is not known yet.");
+    ).toContain(
+      'refused: b lacks all GPUs. Set `gpus: "all"`; it has a value that is not known yet.',
+    );
   });
 
   it("lets only a rank have memory of its own, and wants the rest of it too", () => {
@@ -119,8 +121,7 @@ describe("host-ports", () => {
   ])("refuses a port used twice: %s", (_, first, second) => {
     const messages = said(RULE, [web(on(8080, first)), web(on(8080, second), "web2")]);
     expect(messages).toEqual([
-      `refused: web2 takes host port 8080/tcp on ${second}, which web takes on ${first ?? "0.0.0.0"}. Give one of them ` +
-        "another port, such as 8001.",
+      `refused: web2 and web both take host port 8080/tcp. Give one of them another port, such as 8001. They listen on ${second} and ${first ?? "0.0.0.0"}.`,
     ]);
   });
 
@@ -135,9 +136,7 @@ describe("host-ports", () => {
       "its port",
       "host",
       11434,
-      [
-        "web takes host port 11434, where the machine's simple server listens. Publish another port, such as 8001.",
-      ],
+      ["web takes host port 11434, where Ollama listens. Publish another port, such as 8001."],
     ],
     ["another port", "host", 11435, []],
     ["its port, which it has in a container", "integrated", 11434, []],
@@ -153,7 +152,7 @@ describe("host-ports", () => {
     const simpleServer = { mode: "host", listen: "127.0.0.1", port: 8001 };
     const machine = declared(TYPE.machine, "dgx", { hostInstance: "none", simpleServer });
     expect(said(RULE, [machine, web(on(9000)), web(on(9000), "web2")]).join()).toMatch(
-      /such as 8002\.$/,
+      /^refused: web2 and web both take host port 9000\/tcp\. Give one of them another port, such as 8002\./,
     );
   });
 
@@ -168,7 +167,7 @@ describe("host-ports", () => {
 
   it("refuses port 8000 to any container", () => {
     expect(said(RULE, [web(on(8000))])).toEqual([
-      "refused: web takes host port 8000, which belongs to the host-installed instance A. Publish another port, such as 8001.",
+      "refused: web takes host port 8000, which is instance A's. Publish another port, such as 8001.",
     ]);
     expect(said(RULE, [web(on(8002), "web2"), web(on(8000))]).join()).toContain("such as 8001.");
   });
@@ -212,17 +211,17 @@ describe("host-ports", () => {
       server({ networkMode: "host", ports: undefined, command });
     expect(said(RULE, [host("m")]).join()).toMatch(/takes host port 8000/);
     expect(said(RULE, [host("m", "--port", "8001"), web(on(8001, "127.0.0.1"))])).toEqual([
-      "refused: web takes host port 8001/tcp on 127.0.0.1, which b takes on 0.0.0.0. Give one of them another port, such as 8002.",
+      "refused: web and b both take host port 8001/tcp. Give one of them another port, such as 8002. They listen on 127.0.0.1 and 0.0.0.0.",
     ]);
     expect(said(RULE, [host("m", "--port", "8001")])).toEqual([]);
   });
 
   it("wants the ports of a server to be known, and of nothing else", () => {
     expect(said(RULE, [server({ ports: UNKNOWN_LIST })]).join()).toMatch(
-      /b: `ports` is not known before the update/,
+      /^refused: A port of b is not known before the update\. Give `ports` as a plain number: it may be instance A's port 8000\./,
     );
     expect(said(RULE, [server({ ports: on(UNKNOWN_NUMBER) })]).join()).toMatch(
-      /`ports\[0\]\.external` is not known/,
+      /Give `ports\[0\]\.external` as a plain number/,
     );
     expect(said(RULE, [web(UNKNOWN_LIST), web(on(UNKNOWN_NUMBER), "web2")])).toEqual([]);
   });
@@ -234,10 +233,12 @@ describe("host-ports", () => {
   it("names an address that is not known, and refuses a server's port that may be any", () => {
     expect(
       said(RULE, [web(on(8080, UNKNOWN_TEXT)), web(on(8080, "::1"), "web2")]).join(),
-    ).toContain("which web takes on an address that is not known yet.");
+    ).toContain(
+      "refused: web2 and web both take host port 8080/tcp. Give one of them another port, such as 8001.",
+    );
     const command = ["sh", "-c", "vllm serve m --port $PORT"];
     expect(said(RULE, [server({ networkMode: "host", command })]).join()).toMatch(
-      /^refused: b: .* is not known/,
+      /^refused: A port of b is not known before the update\./,
     );
   });
 
@@ -275,7 +276,7 @@ describe("secret-values", () => {
     const messages = said(RULE, [server({ envs: [`HF_TOKEN=${SECRET}`, "PATH=/bin"] })]);
     expect(messages).toHaveLength(1);
     expect(messages[0]).toMatch(
-      /^refused: b has a secret \(not shown\) in the variable HF_TOKEN of its environment\./,
+      /^refused: b has a secret \(not shown\) in its variable HF_TOKEN\. Anyone who can read the state or `docker inspect` can read it\./,
     );
     expect(messages[0]).toContain("HF_TOKEN_PATH");
     expect(messages.join()).not.toContain(SECRET);
@@ -310,10 +311,10 @@ describe("secret-values", () => {
 
   it("wants the variables of a server to be known, and of nothing else", () => {
     expect(said(RULE, [server({ envs: UNKNOWN_LIST })]).join()).toMatch(
-      /`envs` is not known before the update/,
+      /^refused: A variable of b is not known before the update\. Give `envs` of an inference server as plain text: it may hold a secret\./,
     );
     expect(said(RULE, [server({ envs: ["A=1", UNKNOWN_TEXT] })]).join()).toMatch(
-      /`envs\[1\]` is not known/,
+      /Give `envs\[1\]` of an inference server/,
     );
     expect(said(RULE, [container("web", { image: "nginx", envs: [UNKNOWN_TEXT] })])).toEqual([]);
     expect(said(RULE, [container("web", { image: "nginx", envs: UNKNOWN_LIST })])).toEqual([]);
@@ -348,7 +349,7 @@ describe("lan-exposure", () => {
   it.each(["0.0.0.0", undefined, "192.168.1.5", "::"])("warns of %s", (ip) => {
     const messages = said(RULE, [at(ip)]);
     expect(messages).toEqual([
-      `warned: b publishes port 8001 on ${ip ?? "0.0.0.0"}: everyone on the local network can use it, and no key is checked: vLLM's own \`--api-key\` guards only part of its routes. Publish it on 127.0.0.1, and publish the bridge with a key for the network (\`bridge.listen\`, \`bridge.keyVariable\`). If the bridge of another machine asks it, it has to listen there: let a firewall admit that machine alone.`,
+      `warned: b publishes port 8001 on ${ip ?? "0.0.0.0"}, and no key is checked. Publish it on 127.0.0.1, and publish the bridge with a key for the network (\`bridge.listen\`, \`bridge.keyVariable\`). Everyone on the local network can use it. vLLM's own \`--api-key\` guards only part of its routes. If the bridge of another machine asks it, it has to listen there: let a firewall admit that machine alone.`,
     ]);
   });
   const LITELLM = "ghcr.io/berriai/litellm:v1";
@@ -421,7 +422,7 @@ describe("lan-exposure", () => {
 
   it("warns of a port that Docker chooses", () => {
     expect(said(RULE, [server({ ports: [{ internal: 8000 }] })]).join()).toContain(
-      "b publishes port of Docker's choice on 0.0.0.0: everyone",
+      "warned: b publishes port of Docker's choice on 0.0.0.0, and no key is checked.",
     );
   });
 

@@ -33,9 +33,7 @@ describe("a coding client at instance A", () => {
   it("is refused without a tool parser; the advice plans without a refusal", () => {
     const bad = { toolParser: "none" };
     expect(said("tool-calling", ours({ codex: AT_A }, bad))).toEqual([
-      "refused: codex on dgx would use instance A, which makes no structured tool calls (`instanceA.toolParser: none`). " +
-        "Restart it yourself with `--enable-auto-tool-choice --tool-call-parser <parser>` and declare that parser, or " +
-        "point the client at another server (`clients.codex.server`). In the stack file: `machines.dgx.clients.codex.server`.",
+      "refused: codex on dgx would use instance A, which makes no tool calls (`toolParser: none`). Restart it yourself with `--enable-auto-tool-choice --tool-call-parser <parser>` and declare that parser, or point the client at another server (`clients.codex.server`). In the stack file: `machines.dgx.clients.codex.server`.",
     ]);
     expect(refusing({ codex: AT_A, claudeCode: AT_A }, bad)).toEqual([
       "tool-calling",
@@ -48,10 +46,7 @@ describe("a coding client at instance A", () => {
   it("is refused for a name with a slash; the advice plans without a refusal", () => {
     const slash = { servedModelName: "org/Old.Model" };
     expect(said("served-model-name", ours({ codex: AT_A }, slash))).toEqual([
-      "refused: codex on dgx would ask instance A for `org/Old.Model`, which has a slash; coding clients can't address " +
-        "it. If instance A also serves a name without one, declare that (`instanceA.servedModelName`). Otherwise restart it " +
-        "yourself with `--served-model-name old.model org/Old.Model` and declare `old.model`, or point the client at " +
-        "another server (`clients.codex.server`). In the stack file: `machines.dgx.clients.codex.server`.",
+      "refused: codex on dgx would ask instance A for `org/Old.Model`, which has a slash. If instance A also serves a name without one, declare that (`instanceA.servedModelName`). Otherwise restart it yourself with `--served-model-name old.model org/Old.Model` and declare `old.model`, or point the client at another server (`clients.codex.server`). Coding clients can't address such a name. In the stack file: `machines.dgx.clients.codex.server`.",
     ]);
     // Six variables ask for one name.
     expect(refusing({ claudeCode: AT_A }, slash)).toEqual(["served-model-name"]);
@@ -66,9 +61,9 @@ describe("a coding client at instance A", () => {
       {
         verdict: "refused",
         message:
-          "claude-code on dgx goes through the bridge to instance A, which asks for a key (`instanceA.keyVariable: " +
-          `${KEY}\`) that the bridge doesn't have. Write \`clients.claudeCode.via: native\`, or point the client at ` +
-          "another server (`clients.claudeCode.server`). In the stack file: `machines.dgx.clients.claudeCode.via: native`.",
+          "claude-code on dgx asks A by the bridge, which doesn't have A's key. Write `clients.claudeCode.via: native` " +
+          `(\`instanceA.keyVariable: ${KEY}\`), or point the client at another server (\`clients.claudeCode.server\`). ` +
+          "In the stack file: `machines.dgx.clients.claudeCode.via: native`.",
         path: "machines.dgx.clients.claudeCode.via",
         value: "native",
       },
@@ -121,7 +116,7 @@ describe("a coding client that asks for an alias with a slash", () => {
     );
   const slashed = (...given: Parameters<typeof at>) => said("served-model-name", at(...given));
   const message = (who: string, model: string, plain: string, setting: string) =>
-    `refused: ${who} on dgx would ask for \`${model}\`, which has a slash; coding clients can't address it. Ask for \`${plain}\`, which the same server answers to. In the stack file: \`machines.dgx.clients.${setting}: ${plain}\`.`;
+    `refused: ${who} on dgx would ask for \`${model}\`, which has a slash. Ask for \`${plain}\`, which the same server answers to: coding clients can't address a slash. In the stack file: \`machines.dgx.clients.${setting}: ${plain}\`.`;
 
   it.each([
     ["codex", "codex"],
@@ -198,7 +193,7 @@ describe("a coding client that asks for an alias with a slash", () => {
       toolCalls: { [model]: "seen 2026-11-21" },
     };
     expect(slashed("codex", { server: "simple-server" }, { simpleServer })).toEqual([
-      "refused: codex on dgx would ask for `hf.co/org/m:q4`, which has a slash; coding clients can't address it. Give the model a name without one (`ollama cp hf.co/org/m:q4 m:q4`), declare `m:q4` in `simpleServer.models` and test it (`serving verify --record`), or point the client at another server (`clients.codex.server`). In the stack file: `machines.dgx.clients.codex.server`.",
+      "refused: codex on dgx would ask for `hf.co/org/m:q4`, which has a slash. Give the model a name without one (`ollama cp hf.co/org/m:q4 m:q4`), declare `m:q4` in `simpleServer.models` and test it (`serving verify --record`), or point the client at another server (`clients.codex.server`). Coding clients can't address such a name. In the stack file: `machines.dgx.clients.codex.server`.",
     ]);
     const plain = {
       mode: "host",
@@ -219,11 +214,11 @@ describe("the plan of a coding client at instance A", () => {
       {
         machine: "dgx",
         code: "instance-a-unknown",
-        message: `claude-code, codex would use instance A, but the stack file doesn't say whether it makes structured tool calls (\`instanceA.toolParser\`) and whether it asks for a key (\`instanceA.keyVariable\`). ${READS}`,
+        message: `It is not known whether claude-code, codex can use instance A. The stack file doesn't say whether it makes structured tool calls (\`instanceA.toolParser\`) and whether it asks for a key (\`instanceA.keyVariable\`). ${READS}`,
       },
     ]);
     expect(warned({ codex: AT_A }, { toolParser: "none" }).map(({ message }) => message)).toEqual([
-      `codex would use instance A, but the stack file doesn't say whether it asks for a key (\`instanceA.keyVariable\`). ${READS}`,
+      `It is not known whether codex can use instance A. The stack file doesn't say whether it asks for a key (\`instanceA.keyVariable\`). ${READS}`,
     ]);
     expect(warned({ codex: AT_A }, { toolParser: "hermes", keyVariable: "none" })).toEqual([]);
     expect(warned({ codex: { server: "b" }, clientEnv: AT_A })).toEqual([]);

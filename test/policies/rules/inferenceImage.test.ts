@@ -25,25 +25,19 @@ describe("the image's form", () => {
   ])("refuses %s", (_, image) => {
     const messages = said(RULE, [server({ image, command: ["vllm", "serve", "m"] })]);
     expect(messages).toHaveLength(1);
-    expect(messages[0]).toMatch(
-      /^refused: b runs `vllm\/vllm-openai.*`, which is not pinned: .*sha256:<64 hex digits>/,
-    );
+    expect(messages[0]).toMatch(/^refused: b's image isn't pinned: /);
   });
 
   it("refuses it before it is touched, where a run judges one resource at a time", () => {
     const unpinned = server({ image: "vllm/vllm-openai:v0.20.0" });
     const found = findingsOf(inferenceImage, unpinned).map(({ message }) => message);
-    expect(found).toEqual([
-      expect.stringMatching(
-        /^b runs `vllm\/vllm-openai:v0\.20\.0`, which can't be used: .*0\.20\.0/,
-      ),
-    ]);
+    expect(found).toEqual([expect.stringMatching(/^b's image can't be used: .*0\.20\.0/)]);
     expect(found.join()).not.toContain("serving pin vllm/vllm-openai:v0.20.0");
   });
 
   it("says what is wrong with it, and names no image in the command where it can't be read", () => {
     expect(said(RULE, [server({ image: "vllm/vllm-openai@sha256:8a69ffad" })]).join()).toMatch(
-      /which is not pinned: its digest is not .* `serving pin IMAGE:TAG` finds the digest/,
+      /^refused: b's image isn't pinned: its digest is not `sha256:` with 64 hex digits in small letters\. `serving pin IMAGE:TAG` finds the digest and the versions inside\./,
     );
   });
 
@@ -53,7 +47,7 @@ describe("the image's form", () => {
     );
   });
 
-  const FORM = "An inference server's image is written as `repository:tag@sha256:<64 hex digits>`.";
+  const FORM = "An image is written as `repository:tag@sha256:<64 hex digits>`.";
   const OTHERS = "The floors are vllm 0.26.0 and transformers 5.8.0; pin an image that holds them.";
   const own = (versions: Record<string, string>, recordedOf = "") =>
     record(versions, "read", { recordedOf }, "b-image-record");
@@ -63,91 +57,90 @@ describe("the image's form", () => {
       "a tag below the floor",
       "vllm/vllm-openai:v0.10.0",
       [],
-      `which can't be used: its tag says vllm 0.10.0, below 0.26.0; it has no digest. Pin vllm 0.26.0 or newer. ${FORM}`,
+      `can't be used: its tag says vllm 0.10.0, below 0.26.0. Pin vllm 0.26.0 or newer. It has no digest.`,
     ],
     [
       "another engine",
       "lmsysorg/sglang:v0.5.9",
       [],
-      `which can't be used: its name says SGLang; it has no digest. Only vLLM is planned here: start SGLang yourself, and declare its memory as the machine's \`otherGpuMemoryGiB\`. ${FORM}`,
+      `can't be used: its name says SGLang. Only vLLM is planned here: start SGLang yourself, and declare its memory as the machine's \`otherGpuMemoryGiB\`. It has no digest.`,
     ],
     [
       "another engine with a faulty digest",
       "lmsysorg/sglang:v0.5.9@sha256:8a69",
       [],
-      `which can't be used: its name says SGLang; its digest is not \`sha256:\` with 64 hex digits in small letters. Only vLLM is planned here: start SGLang yourself, and declare its memory as the machine's \`otherGpuMemoryGiB\`. ${FORM}`,
+      `can't be used: its name says SGLang. Only vLLM is planned here: start SGLang yourself, and declare its memory as the machine's \`otherGpuMemoryGiB\`. Its digest is not \`sha256:\` with 64 hex digits in small letters.`,
     ],
     [
       "NVIDIA's image of a month below the floor",
       "nvcr.io/nvidia/vllm:26.02-py3",
       [],
-      `which can't be used: its tag says 26.02, and nvcr.io/nvidia/vllm up to 26.05 holds vllm 0.20.1 or older, below 0.26.0; it has no digest. Pin vllm 0.26.0 or newer. ${FORM}`,
+      `can't be used: its tag says 26.02, and nvcr.io/nvidia/vllm up to 26.05 holds vllm 0.20.1 or older, below 0.26.0. Pin vllm 0.26.0 or newer. It has no digest.`,
     ],
     [
       "NVIDIA's image of a newer month",
       "nvcr.io/nvidia/vllm:26.10-py3",
       [],
-      `which is not pinned: it has no digest. ${FORM} \`serving pin nvcr.io/nvidia/vllm:26.10-py3\` finds the digest and the versions inside.`,
+      `isn't pinned: it has no digest. \`serving pin nvcr.io/nvidia/vllm:26.10-py3\` finds the digest and the versions inside.`,
     ],
     [
       "a nightly",
       "vllm/vllm-openai:cu130-nightly-aarch64",
       [],
-      `which is not pinned: its tag \`cu130-nightly-aarch64\` names a development build, which is not a release: nobody can build it again; it has no digest. Take a release, such as vllm/vllm-openai:v0.30.0, or pin this build. ${FORM} \`serving pin vllm/vllm-openai:cu130-nightly-aarch64\` finds the digest and the versions inside.`,
+      `isn't pinned: its tag \`cu130-nightly-aarch64\` is a development build. Take a release, such as vllm/vllm-openai:v0.30.0, or pin this build, which is no release: nobody can build it again. \`serving pin vllm/vllm-openai:cu130-nightly-aarch64\` finds the digest and the versions inside. It has no digest.`,
     ],
     [
       "a development build below the floor",
       "ghcr.io/me/spark:vllm0.25.0.dev7",
       [],
-      `which can't be used: its tag says vllm 0.25.0.dev7, below 0.26.0; its tag \`vllm0.25.0.dev7\` names a development build, which is not a release: nobody can build it again; it has no digest. Pin vllm 0.26.0 or newer. ${FORM}`,
+      `can't be used: its tag says vllm 0.25.0.dev7, below 0.26.0. Pin vllm 0.26.0 or newer. Its tag \`vllm0.25.0.dev7\` is a development build. It has no digest. ghcr.io/me/spark is not known to hold vLLM.`,
     ],
     [
       "a record below the floors",
       "me/vllm:1.4.0",
       [own({ vllm: "0.20.0", transformers: "5.0.0" })],
-      `which can't be used: it holds vllm 0.20.0, below 0.26.0; it holds transformers 5.0.0, below 5.8.0; it has no digest. ${OTHERS} ${FORM}`,
+      `can't be used: it holds vllm 0.20.0, below 0.26.0. ${OTHERS} It holds transformers 5.0.0, below 5.8.0. It has no digest. me/vllm is not known to hold vLLM.`,
     ],
     [
       "a tag and a record below the floors",
       "vllm/vllm-openai:v0.20.0",
       [own({ vllm: "0.20.0", transformers: "5.10.4" })],
-      `which can't be used: it holds vllm 0.20.0, below 0.26.0; it has no digest. ${OTHERS} ${FORM}`,
+      `can't be used: it holds vllm 0.20.0, below 0.26.0. ${OTHERS} It has no digest.`,
     ],
     [
       "what is denied",
       "me/vllm:1.4.0",
       [own({ vllm: "0.27.1", transformers: "5.17.0" })],
-      `which can't be used: it has no digest. What is recorded of it is on the deny list: pin another image. ${FORM}`,
+      `can't be used: it has no digest. What is recorded of it is on the deny list: pin another image. me/vllm is not known to hold vLLM.`,
     ],
     [
       "a record that may be of another image",
       "me/vllm:1.4.0",
       [own({ vllm: "0.30.0", transformers: "5.10.4" }, DIGEST)],
-      `which is not pinned: it has no digest. ${FORM} \`serving pin me/vllm:1.4.0\` finds the digest and the versions inside.`,
+      `isn't pinned: it has no digest. \`serving pin me/vllm:1.4.0\` finds the digest and the versions inside. me/vllm is not known to hold vLLM.`,
     ],
     [
       "versions that are not known yet",
       "me/vllm:1.4.0",
       [own({ vllm: UNKNOWN_TEXT, transformers: UNKNOWN_TEXT })],
-      `which is not pinned: it has no digest. ${FORM} \`serving pin me/vllm:1.4.0\` finds the digest and the versions inside.`,
+      `isn't pinned: it has no digest. \`serving pin me/vllm:1.4.0\` finds the digest and the versions inside. me/vllm is not known to hold vLLM.`,
     ],
   ])("says all at once, and advises a pin only where it helps: %s", (_, image, records, says) => {
     const messages = said(RULE, [server({ image }), ...records]);
-    expect(messages).toEqual([`refused: b runs \`${image}\`, ${says}`]);
+    expect(messages).toEqual([`refused: b's image ${says} It is \`${image}\`. ${FORM}`]);
   });
 
   it("refuses an image that is not known, by its arguments or its GPUs", () => {
     for (const command of [["vllm", "serve", "m"], undefined]) {
       expect(said(RULE, [server({ image: UNKNOWN_TEXT, command })])).toEqual([
-        "refused: b is or may be an inference server, and its image is a value that is not known yet before the update. " +
-          "Give the image as plain text, `repository:tag@sha256:...`, not as another resource's output.",
+        "refused: The image of b is a value that is not known yet before the update. Give it as plain text, `repository:tag@sha256:...`, not as another resource's output: it is or may be an inference server's.",
       ]);
     }
   });
 
   it("refuses a server without an image, and only containers", () => {
     expect(said(RULE, [container("x", { command: ["vllm", "serve", "m"] })]).join()).toContain(
-      "its image is nothing before the update",
+      "refused: The image of x is nothing before the update.",
     );
     expect(
       said(RULE, [declared("example:index:Server", "b", { image: "vllm/vllm-openai" })]),
@@ -174,15 +167,13 @@ describe("the versions inside", () => {
 
   it("are only warned about when they were published", () => {
     expect(said(RULE, [server(), record(undefined, "published")])).toEqual([
-      `warned: b: vllm \`0.30.0\` and transformers \`5.10.4\` were published for \`${IMAGE}\`, not read ` +
-        "inside it. `serving pin vllm/vllm-openai:v0.30.0` looks inside: declare what it finds as a local-serving:index:ImageRecord.",
+      `warned: The versions inside b's image were published, not read in it. \`serving pin vllm/vllm-openai:v0.30.0\` looks inside: declare what it finds as a local-serving:index:ImageRecord. Published are vllm \`0.30.0\` and transformers \`5.10.4\`. It is \`${IMAGE}\`.`,
     ]);
   });
 
   it("are refused without a record of this digest", () => {
     expect(said(RULE, [server()])).toEqual([
-      `refused: b runs \`${IMAGE}\`, which can't be used: the versions inside are not recorded. \`serving pin ${IMAGE}\` ` +
-        "looks inside: declare what it finds as a local-serving:index:ImageRecord.",
+      `refused: b's image can't be used: the versions inside are not recorded. \`serving pin ${IMAGE}\` looks inside: declare what it finds as a local-serving:index:ImageRecord. It is \`${IMAGE}\`.`,
     ]);
     const other = server({ image: `vllm/vllm-openai@sha256:${"0".repeat(64)}` });
     expect(said(RULE, [other, record()])).toHaveLength(1);
@@ -233,7 +224,7 @@ describe("the versions inside", () => {
   ])("are refused: %s", (_, versions, why) => {
     const messages = said(RULE, [server({ image: UNTAGGED }), record(versions)]);
     expect(messages).toHaveLength(1);
-    expect(messages[0]).toMatch(/^refused: b runs .*which can't be used: /);
+    expect(messages[0]).toMatch(/^refused: b's image can't be used: /);
     expect(messages[0]).toContain(why);
     if ("vllm" in versions)
       expect(messages[0]).toContain("The floors are vllm 0.26.0 and transformers 5.8.0");
@@ -247,7 +238,7 @@ describe("the versions inside", () => {
   it("name both faults at once", () => {
     const low = record({ vllm: "0.25.0", transformers: "5.0.0" });
     expect(said(RULE, [server({ image: UNTAGGED }), low]).join()).toMatch(
-      /vllm 0\.25\.0, below 0\.26\.0; it holds transformers 5\.0\.0, below 5\.8\.0/,
+      /^refused: b's image can't be used: it holds vllm 0\.25\.0, below 0\.26\.0\. The floors are vllm 0\.26\.0 and transformers 5\.8\.0; pin an image that holds them\./,
     );
   });
 
@@ -267,8 +258,7 @@ describe("the versions inside", () => {
     const other = `sha256:${"0".repeat(64)}`;
     const beside = record(undefined, "read", { recordedOf: other }, "b-image-record");
     expect(said(RULE, [server(), beside])).toEqual([
-      `refused: b runs \`${IMAGE}\`, which can't be used: its record is for another image, ${other}. \`serving pin ${IMAGE}\` ` +
-        "looks inside: declare what it finds as a local-serving:index:ImageRecord.",
+      `refused: b's image can't be used: its record is for another image, ${other}. \`serving pin ${IMAGE}\` looks inside: declare what it finds as a local-serving:index:ImageRecord. It is \`${IMAGE}\`.`,
     ]);
     // Another server's record of another image is none of this one.
     expect(
@@ -334,7 +324,7 @@ describe("the versions inside", () => {
       { verdict: "warned", note: true },
     ]);
     expect(said(RULE, [server({ image: known })])).toEqual([
-      `warned: b: vllm \`0.30.0\` and transformers \`5.10.4\` were published for \`${known}\`, not read inside it. \`serving pin ${known}\` looks inside: declare what it finds as a local-serving:index:ImageRecord.`,
+      `warned: The versions inside b's image were published, not read in it. \`serving pin ${known}\` looks inside: declare what it finds as a local-serving:index:ImageRecord. Published are vllm \`0.30.0\` and transformers \`5.10.4\`. It is \`${known}\`.`,
     ]);
   });
 
@@ -382,14 +372,14 @@ describe("the versions inside", () => {
 
   it("say why a record without a digest is believed, and how it gets one", () => {
     expect(said(RULE, [server(), unnamed])).toEqual([
-      `warned: b runs \`${IMAGE}\`, and its record names no digest. The record is accepted because the tag or a known digest agrees with it. \`serving pin ${IMAGE}\` looks inside: declare what it finds as a local-serving:index:ImageRecord.`,
+      `warned: The record of b's image names no digest. The record is accepted because the tag or a known digest agrees with it. It is \`${IMAGE}\`. \`serving pin ${IMAGE}\` looks inside: declare what it finds as a local-serving:index:ImageRecord.`,
     ]);
   });
 
   it("name every remedy, and no entry where others run other repositories", () => {
     const low = server({ image: `vllm/vllm-openai:v0.20.0@${DIGEST}` });
     expect(said(RULE, [low, record()]).join()).toMatch(
-      /\. Remove the tag, or pin the release that you want: `serving pin vllm\/vllm-openai:TAG --write`\. Pin vllm 0\.26\.0 or newer\.$/,
+      /^refused: b's image can't be used: its tag says vllm 0\.20\.0, but its record says vllm 0\.30\.0\./,
     );
     const second = [labels[0], { label: "local-serving.server", value: "c" }];
     const other = server(
@@ -403,11 +393,11 @@ describe("the versions inside", () => {
     const image = `vllm/vllm-openai:v0.31.0@${DIGEST}`;
     const low = { vllm: "0.20.0", transformers: "5.0.0" };
     expect(said(RULE, [server({ image }), record(low)])).toEqual([
-      `refused: b runs \`${image}\`, which can't be used: its tag says vllm 0.31.0, but its record says vllm 0.20.0; it holds vllm 0.20.0, below 0.26.0; it holds transformers 5.0.0, below 5.8.0. Remove the tag, or pin the release that you want: \`serving pin vllm/vllm-openai:TAG --write\`. The floors are vllm 0.26.0 and transformers 5.8.0; pin an image that holds them.`,
+      `refused: b's image can't be used: its tag says vllm 0.31.0, but its record says vllm 0.20.0. Remove the tag, or pin the release that you want: \`serving pin vllm/vllm-openai:TAG --write\`. The floors are vllm 0.26.0 and transformers 5.8.0; pin an image that holds them. It holds vllm 0.20.0, below 0.26.0. It holds transformers 5.0.0, below 5.8.0. It is \`${image}\`.`,
     ]);
     const sglang = `lmsysorg/sglang:v0.5.9@${DIGEST}`;
     expect(said(RULE, [server({ image: sglang }), record(low)]).join()).toContain(
-      "its name says SGLang; it holds vllm 0.20.0, below 0.26.0; it holds transformers 5.0.0, below 5.8.0. Only vLLM is planned here",
+      "refused: b's image can't be used: its name says SGLang. Only vLLM is planned here: start SGLang yourself, and declare its memory as the machine's `otherGpuMemoryGiB`.",
     );
     // Another image's record says nothing of this one.
     const other = record(low, "read", { recordedOf: `sha256:${"0".repeat(64)}` }, "b-image-record");
@@ -423,7 +413,7 @@ describe("the versions inside", () => {
       "b-image-record",
     );
     expect(said(RULE, [server({ image: UNTAGGED }), low])).toEqual([
-      `refused: b runs \`${UNTAGGED}\`, which can't be used: its record names no digest, and nothing else shows that it is for this image; it holds vllm 0.20.0, below 0.26.0. The floors are vllm 0.26.0 and transformers 5.8.0; pin an image that holds them.`,
+      `refused: b's image can't be used: its record names no digest, and nothing else shows that it is for this image. The floors are vllm 0.26.0 and transformers 5.8.0; pin an image that holds them. It holds vllm 0.20.0, below 0.26.0. It is \`${UNTAGGED}\`.`,
     ]);
   });
 
@@ -432,10 +422,10 @@ describe("the versions inside", () => {
     const image = `me/vllm:1@${DIGEST}`;
     const NOTHING = "What is recorded of it is on the deny list: pin another image.";
     expect(said(RULE, [server({ image }), record(denied, "published")])).toEqual([
-      `refused: b runs \`${image}\`, which can't be used: me/vllm is not known to hold vLLM. ${NOTHING}`,
+      `refused: b's image can't be used: me/vllm is not known to hold vLLM. ${NOTHING} It is \`${image}\`.`,
     ]);
     expect(said(RULE, [server({ image: UNTAGGED }), record(denied, "published")])).toEqual([
-      `warned: b: vllm \`0.27.1\` and transformers \`5.17.0\` were published for \`${UNTAGGED}\`, not read inside it. ${NOTHING}`,
+      `warned: The versions inside b's image were published, not read in it. ${NOTHING} Published are vllm \`0.27.1\` and transformers \`5.17.0\`. It is \`${UNTAGGED}\`.`,
     ]);
   });
 
@@ -448,7 +438,7 @@ describe("the versions inside", () => {
         note: true,
         path: `${path}.image`,
         message: expect.stringContaining(
-          "b: the tag `1.4.0` of its image doesn't name vLLM's version. What is recorded of its digest counts: vllm 0.30.0.",
+          "The tag of b's image doesn't name vLLM's version. What is recorded of its digest counts: vllm 0.30.0, and not `1.4.0`.",
         ),
       }),
     ]);

@@ -53,7 +53,9 @@ describe("what can't be read", () => {
       lines: [{ name: "b", gib: 200, basis: "setting" }],
       fixedKvCache: UNKNOWN_TEXT,
     };
-    expect(said(RULE, [machine([], { memory })]).join()).toContain("78.37 GiB too much");
+    expect(said(RULE, [machine([], { memory })]).join()).toContain(
+      "refused: The memory of dgx doesn't fit: 200.00 of 121.63 GiB, 78.37 too much. What else can be reduced, the largest first: b.",
+    );
   });
 });
 
@@ -84,9 +86,7 @@ describe("the sum of a machine's memory", () => {
         verdict: "refused",
         resource: "dgx",
         message:
-          "All lines together are 121.64 GiB of 121.63 GiB, 0.01 GiB too much: instance A 54.73 + b 54.73 + Ollama 2.17 + operating system 10.01. " +
-          "The largest --gpu-memory-utilization that fits for b is 0.37 (0.37 by the sum, 0.45 by the aggregate limit). " +
-          "What else can be reduced, the largest first: instance A, Ollama.",
+          "The memory of dgx doesn't fit: 121.64 of 121.63 GiB, 0.01 too much. Set `gpuMemoryUtilization` of b to 0.37. The plan still warns of the sum of the shares. What else can be reduced, the largest first: instance A, Ollama. Declared or measured: instance A 54.73 + b 54.73 + Ollama 2.17 + operating system 10.01.",
       },
     ]);
   });
@@ -94,8 +94,7 @@ describe("the sum of a machine's memory", () => {
   it("only warns while a default makes it too much", () => {
     const lines: Line[] = [...PAIR, ["operating system", 20, "default"]];
     expect(said(RULE, [machine(lines)])).toEqual([
-      "warned: All lines together are 129.46 GiB of 121.63 GiB. Only 109.46 GiB of that is declared or measured; these defaults put it over: operating system 20.00. Measure them, or leave more room. " +
-        "The largest --gpu-memory-utilization that fits for b is 0.37 (0.37 by the sum, 0.45 by the aggregate limit).",
+      "warned: The memory of dgx may not fit: 129.46 of 121.63 GiB with defaults. Measure them, or leave more room. Set `gpuMemoryUtilization` of b to 0.37. The plan still warns of the sum of the shares. Declared or measured: instance A 54.73 + b 54.73. Defaults: operating system 20.00.",
     ]);
   });
 
@@ -105,7 +104,7 @@ describe("the sum of a machine's memory", () => {
       largestUtilization: { b: { bySum: 0, byAggregate: 0.45 } },
     };
     expect(said(RULE, [machine([], { memory })]).join()).toContain(
-      "No --gpu-memory-utilization fits for b (0.00 by the sum, 0.45 by the aggregate limit).",
+      "refused: The memory of dgx doesn't fit: 200.00 of 121.63 GiB, 78.37 too much. No `gpuMemoryUtilization` fits for b.",
     );
   });
 
@@ -115,7 +114,7 @@ describe("the sum of a machine's memory", () => {
     ["no total", { totalGiB: undefined }],
   ])("refuses %s", (_, more) => {
     expect(said(RULE, [machine(PAIR, more)])).toEqual([
-      "refused: The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain values.",
+      "refused: The machine's memory can't be summed. `memory.lines` and `totalGiB` must be plain values.",
     ]);
   });
 
@@ -125,13 +124,11 @@ describe("the sum of a machine's memory", () => {
       ["b: compiling", 70, "default"],
     ];
     expect(said(RULE, [machine(lines)])).toEqual([
-      "warned: All lines together are 130.00 GiB of 121.63 GiB. Only 60.00 GiB of that is declared or measured; these defaults put it over: b: compiling 70.00. Measure them, or leave more room. " +
-        "The largest --gpu-memory-utilization that fits for b is 0.37 (0.37 by the sum, 0.45 by the aggregate limit). " +
-        "That leaves out `compiling`: no share makes room for it.",
+      "warned: The memory of dgx may not fit: 130.00 of 121.63 GiB with defaults. Measure them, or leave more room. Set `gpuMemoryUtilization` of b to 0.37. The plan still warns of the sum of the shares. That leaves out `compiling`: no share makes room for it. Declared or measured: b 60.00. Defaults: b: compiling 70.00.",
     ]);
     const more: Line[] = [...lines, ["b: beside its weights", 1, "default"]];
     expect(said(RULE, [machine(more)]).join()).toMatch(
-      / That leaves out `compiling` and `beside its weights`: no share makes room for it\.$/,
+      /^warned: The memory of dgx may not fit: 131\.00 of 121\.63 GiB with defaults\. Measure them, or leave more room\./,
     );
   });
 
@@ -143,7 +140,7 @@ describe("the sum of a machine's memory", () => {
       fixedKvCache: { b: {} },
     };
     expect(said(RULE, [machine([], { memory })]).join()).toMatch(
-      /limit\): lower or remove its `kvCacheMemoryBytes`\.$/,
+      /^refused: The memory of dgx doesn't fit: 130\.00 of 121\.63 GiB, 8\.37 too much\. No `gpuMemoryUtilization` fits for b: lower or remove its `kvCacheMemoryBytes`\./,
     );
   });
 
@@ -165,9 +162,7 @@ describe("the sum of a machine's memory", () => {
       fixedKvCache: { b: {} },
     };
     expect(said(RULE, [machine([], { memory })])).toEqual([
-      "refused: All lines together are 130.00 GiB of 121.63 GiB, 8.37 GiB too much: x 90.00 + b 40.00. " +
-        `No --gpu-memory-utilization fits for b (0.00 by the sum, 0.20 by the aggregate limit)${end} ` +
-        "What else can be reduced, the largest first: x.",
+      `refused: The memory of dgx doesn't fit: 130.00 of 121.63 GiB, 8.37 too much. No \`gpuMemoryUtilization\` fits for b${end} What else can be reduced, the largest first: x. Declared or measured: x 90.00 + b 40.00.`,
     ]);
   });
 
@@ -183,14 +178,12 @@ describe("the sum of a machine's memory", () => {
     const starts = { b: { leastUtilization: 0.1 }, c: { leastUtilization: 0.1 } };
     const memory = { lines, largestUtilization, starts, fixedKvCache: { c: {} } };
     expect(said(RULE, [machine([], { memory })])).toEqual([
-      "refused: All lines together are 200.00 GiB of 121.63 GiB, 78.37 GiB too much: b 100.00 + c 100.00. " +
-        "The largest --gpu-memory-utilization that fits for b is 0.10 (0.10 by the sum, 0.10 by the aggregate limit). " +
-        "Above 0.80 for all servers the plan warns. " +
-        "No --gpu-memory-utilization fits for c (0.00 by the sum, 0.20 by the aggregate limit): " +
-        "lower or remove its `kvCacheMemoryBytes`.",
+      "refused: The memory of dgx doesn't fit: 200.00 of 121.63 GiB, 78.37 too much. Set `gpuMemoryUtilization` of b to 0.10. The plan still warns of the sum of the shares. No `gpuMemoryUtilization` fits for c: lower or remove its `kvCacheMemoryBytes`. Declared or measured: b 100.00 + c 100.00.",
     ]);
     const other = { ...memory, lines: [...lines, { name: "x", gib: 1, basis: "measured" }] };
-    expect(said(RULE, [machine([], { memory: other })]).join()).toMatch(/the largest first: x\.$/);
+    expect(said(RULE, [machine([], { memory: other })]).join()).toMatch(
+      /^refused: The memory of dgx doesn't fit: 201\.00 of 121\.63 GiB, 79\.37 too much\. Set `gpuMemoryUtilization` of b to 0\.10\./,
+    );
   });
 
   it.each([
@@ -235,7 +228,7 @@ describe("sets of servers that start on request", () => {
       },
     });
   const tooLarge = (name: string) =>
-    `refused: ${name} is in a set of servers that doesn't fit: the machine has 100.00 GiB left beside what always runs.`;
+    `refused: ${name} doesn't fit beside the servers of its set. What always runs leaves 100.00 GiB for all of them.`;
 
   it("fit up to the last hundredth", () => {
     const sets = [["c", "d"], ["e"]];
@@ -295,7 +288,7 @@ describe("sets of servers that start on request", () => {
       sets: [],
     };
     expect(said(RULE, [ledger([], [], { together })])).toEqual([
-      `refused: ${says} is left beside what always runs.`,
+      `refused: ${says} is left. The rest is taken by what always runs.`,
     ]);
   });
 
@@ -314,7 +307,7 @@ describe("sets of servers that start on request", () => {
     };
     expect(judged([["c", 120]], [])).toEqual([
       [
-        "c never fits: it needs 120.00 GiB, but 100.00 GiB is left beside what always runs. The largest --gpu-memory-utilization that fits for c is 0.30 (0.40 by the sum, 0.30 by the aggregate limit).",
+        "c never fits: it needs 120.00 GiB, but 100.00 GiB is left. Set `gpuMemoryUtilization` of c to 0.30. The plan still warns of the sum of the shares. The rest is taken by what always runs.",
         0.3,
       ],
     ]);
@@ -337,16 +330,14 @@ describe("the sum in a plan", () => {
     const [found] = verdicts({ operatingSystemGiB: 17 });
     expect(found?.verdict).toBe("refused");
     expect(found?.message).toContain(
-      "All lines together are 128.34 GiB of 121.63 GiB, 6.71 GiB too much, and without the defaults they don't fit either. Declared or measured: instance A 54.73 + ",
+      "The memory of dgx doesn't fit: 128.34 of 121.63 GiB, 6.71 too much. Set `gpuMemoryUtilization` of b to 0.37.",
     );
     // The same sum and excess as the memory's own lines have.
     const { ledger } =
       plan(stack({ operatingSystemGiB: 17 }), { home: "/home/me" }).machines[0] ?? {};
     expect([ledger?.sumGiB, hundredths((ledger?.sumGiB ?? 0) - 121.63)]).toEqual([128.34, 6.71]);
     // (121.63 - 54.73 - 2 x 0.94 - 17) / 121.63 = 0.394..., and 2 GiB less is 0.378...
-    expect(found?.message).toContain(
-      "is 0.37 (0.39 by the sum, 0.45 by the aggregate limit, 0.37 with the memory floor)",
-    );
+    expect(found?.message).toContain("Set `gpuMemoryUtilization` of b to 0.37.");
   });
 
   it("names Ollama's loaded models among what may give way", () => {
@@ -355,7 +346,7 @@ describe("the sum in a plan", () => {
     expect(found?.verdict).toBe("refused");
     expect(found?.message).toContain("Ollama's loaded models 19.20");
     expect(found?.message).toMatch(
-      /the largest first: instance A, Ollama's loaded models\. In the stack file|the largest first: instance A, Ollama's loaded models\.$/,
+      /^The memory of dgx doesn't fit: 135\.54 of 121\.63 GiB, 13\.91 too much\. Set `gpuMemoryUtilization` of b to 0\.31\./,
     );
   });
 

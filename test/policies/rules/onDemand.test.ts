@@ -65,7 +65,7 @@ describe("on-demand", () => {
   ])("refuses to listen on %s", (named, address) => {
     expect(refused(() => ({ address }))).toEqual([
       [
-        `llama-swap listens on ${named}, where other computers could use it to start and stop servers. It may listen on 127.0.0.1 or on the gateway of its own Docker network. The local network uses the bridge and its key.`,
+        `llama-swap listens on ${named}, where other computers reach it. They could start and stop servers. It may listen on 127.0.0.1 or on the gateway of its own Docker network. The local network uses the bridge and its key.`,
         undefined,
         undefined,
       ],
@@ -74,7 +74,7 @@ describe("on-demand", () => {
 
   it("refuses one without a key on a network", () => {
     const says = expect.stringMatching(
-      /^llama-swap listens on 172\.31\.241\.1 and asks for no key: every container on its network could start and stop servers\. Name the variable/,
+      /^llama-swap listens on 172\.31\.241\.1 and asks for no key\. Name the variable/,
     );
     const expected = [[says, `${SETTING}.keyVariable`, KEY_VARIABLE]];
     expect(refused(config({ apiKeys: [] }))).toEqual(expected);
@@ -101,14 +101,14 @@ describe("on-demand", () => {
 
   it("refuses a loading state and kept prompts", () => {
     const loading = [
-      "llama-swap's configuration has `sendLoadingState`: a start that fails then looks like an empty answer. It must be false.",
+      "llama-swap's configuration has `sendLoadingState`. It must be false: a start that fails then looks like an empty answer.",
       undefined,
       undefined,
     ];
     expect(refused(config({ sendLoadingState: true }))).toEqual([loading]);
     expect(refused(config({ models: { coder: { sendLoadingState: true } } }))).toEqual([loading]);
     const kept = [
-      "llama-swap's configuration keeps prompts and answers for its pages. `captureBuffer` must be 0.",
+      "llama-swap's configuration keeps prompts and answers. `captureBuffer` must be 0.",
       undefined,
       undefined,
     ];
@@ -144,7 +144,9 @@ describe("on-demand", () => {
     expect(refused(() => change, isCoder)).toEqual([
       [
         expect.stringMatching(
-          /^vllm-coder-8002 is started by llama-swap, but something else may also start it beside servers that leave it no room: it needs restart policy `no`, `start: false`, `mustRun: false` and its label\./,
+          new RegExp(
+            `^${"labels" in change ? "vllm-coder-8002" : "c"} may be started by something else than llama-swap\\. .* \`start: false\``,
+          ),
         ),
         "labels" in change ? undefined : "machines.dgx.inferenceServers.c.start",
         "labels" in change ? undefined : "onRequest",
@@ -162,7 +164,7 @@ describe("on-demand", () => {
     expect(refused(() => ({ ports }), isCoder)).toEqual([
       [
         expect.stringMatching(
-          /^vllm-coder-8002 is started by llama-swap but can be reached without it\. llama-swap doesn't see such requests and could stop the server during one: publish its port on 127\.0\.0\.1 only\./,
+          /^c can be reached without llama-swap, which starts it\. Publish its port on 127\.0\.0\.1 only:/,
         ),
         "machines.dgx.inferenceServers.c.listen",
         "127.0.0.1",
@@ -189,7 +191,7 @@ describe("on-demand", () => {
   ])("refuses servers together that are in no set: %s", (set, names) => {
     expect(routed({ s1: set })).toEqual([
       [
-        `llama-swap's configuration lets ${names} run together, but no set in the machine's memory ledger does.`,
+        `llama-swap lets ${names} run together, which don't fit. No set in the machine's memory ledger has all of them.`,
         undefined,
         undefined,
       ],
@@ -214,7 +216,7 @@ describe("on-demand", () => {
   });
 
   const sent = (twice: string, of: string) => [
-    `The bridge sends \`${twice}\` to several servers, one of which llama-swap starts: requests and checks meant for another server would start it. Give ${of} a name of its own (\`servedModelName\`).`,
+    `The bridge sends \`${twice}\` to several servers, also one on request. Give ${of} a name of its own (\`servedModelName\`): requests and checks meant for another server would start it by llama-swap.`,
     undefined,
     undefined,
   ];
@@ -266,7 +268,7 @@ describe("host-ports, of llama-swap", () => {
   it("refuses a server's port, and the port that it names is free", () => {
     expect(port(onPort(8003))).toEqual([
       [
-        "dgx-on-demand takes host port 8003/tcp on 127.0.0.1, which vllm-other-8003 takes on 127.0.0.1. Give one of them another port, such as 8004.",
+        "onDemand and d both take host port 8003/tcp. Give one of them another port, such as 8004. They listen on 127.0.0.1 and 127.0.0.1.",
         `${SETTING}.port`,
         8004,
       ],
@@ -280,7 +282,7 @@ describe("host-ports, of llama-swap", () => {
       port({ bridge: { ...BRIDGE, port: 8010, listen: "0.0.0.0", keyVariable: "K" } }),
     ).toEqual([
       [
-        "dgx-on-demand takes host port 8010/tcp on 172.31.241.1, which litellm-8010 takes on 0.0.0.0. Give one of them another port, such as 8004.",
+        "onDemand and bridge both take host port 8010/tcp. Give one of them another port, such as 8004. They listen on 172.31.241.1 and 0.0.0.0.",
         `${SETTING}.port`,
         8004,
       ],

@@ -18,26 +18,26 @@ describe("inference-container, of one that starts on request", () => {
   });
 
   it.each([
-    [{ restart: "unless-stopped" }, 'it has `unless-stopped`. Set `restart: "no"`.'],
-    [{ restart: undefined }, 'it has nothing. Set `restart: "no"`.'],
-    [{ mustRun: true }, "it has `true`. Set `mustRun: false`."],
-    [{ mustRun: undefined }, "it has nothing. Set `mustRun: false`."],
-    [{ start: true }, "it has `true`. Set `start: false`."],
+    [{ restart: "unless-stopped" }, 'Set `restart: "no"`; it has `unless-stopped`.'],
+    [{ restart: undefined }, 'Set `restart: "no"`; it has nothing.'],
+    [{ mustRun: true }, "Set `mustRun: false`; it has `true`."],
+    [{ mustRun: undefined }, "Set `mustRun: false`; it has nothing."],
+    [{ start: true }, "Set `start: false`; it has `true`."],
   ])("refuses %o", (changes, why) => {
     expect(said(RULE, [server({ ...NOT_STARTED, ...changes })])).toEqual([
-      `refused: b lacks the setting that keeps it stopped until its model is asked for: ${why}`,
+      `refused: b lacks the setting that keeps it stopped until its model is asked for. ${why}`,
     ]);
   });
 
   it("refuses one that lacks what every server has", () => {
     expect(said(RULE, [server({ ...NOT_STARTED, ipcMode: "private" })])).toEqual([
-      expect.stringContaining('Set `ipcMode: "host"`.'),
+      expect.stringContaining('Set `ipcMode: "host"`; it has `private`.'),
     ]);
   });
 
   it("refuses one without the label", () => {
     expect(said(RULE, [server({ ...NOT_STARTED, labels: [] })])).toEqual([
-      'refused: b lacks a restart policy that survives a reboot: it has `no`. Set `restart: "unless-stopped"`.',
+      'refused: b lacks a restart policy that survives a reboot. Set `restart: "unless-stopped"`; it has `no`.',
     ]);
   });
 });
@@ -67,7 +67,7 @@ describe("aggregate-utilization, with servers that start on request", () => {
   it("refuses a set that is too much", () => {
     expect(said(RULE, [component([["b", "c"]]), A, b(), c()])).toEqual([
       expect.stringContaining(
-        "The inference servers of machine dgx claim 1.25 of its memory (152.0 of 121.63 GiB)",
+        "The servers of dgx claim 1.25 of its memory, and 0.90 is the limit.",
       ),
     ]);
   });
@@ -80,14 +80,12 @@ describe("aggregate-utilization, with servers that start on request", () => {
     const unknown = asking("x");
     const containers = [A, b({ command: asking("0.9") }), c({ command: unknown })];
     expect(said(RULE, [component([["b"], ["c"]]), ...containers]).join()).toContain(
-      "refused: c has a memory share that can't be judged",
+      "refused: The memory share of c can't be judged: `--gpu-memory-utilization` is `x`, which is not a number.",
     );
   });
 
   it("adds all up where no component says what runs together", () => {
-    expect(said(RULE, [A, b(), c()])).toEqual([
-      expect.stringContaining("0.30 + b 0.45 + c 0.50. The limit is 0.90."),
-    ]);
+    expect(said(RULE, [A, b(), c()])).toEqual([expect.stringContaining("0.30 + b 0.45 + c 0.50")]);
   });
 
   it.each([
@@ -96,7 +94,7 @@ describe("aggregate-utilization, with servers that start on request", () => {
     ["no label", { labels: [] }],
   ])("counts one with %s as always running, whatever its label and the sets say", (_, more) => {
     expect(said(RULE, [component([["b"], ["c"]]), A, b(more), c()])).toEqual([
-      expect.stringContaining("b 0.45 + c 0.50. The limit is 0.90."),
+      expect.stringContaining("b 0.45 + c 0.50"),
     ]);
   });
 
@@ -106,7 +104,7 @@ describe("aggregate-utilization, with servers that start on request", () => {
 
   it("judges one in no set by itself", () => {
     expect(said(RULE, [component([["b"]]), A, b(), c({ command: asking("0.7") })])).toEqual([
-      expect.stringContaining("instance A (host, port 8000) 0.30 + c 0.70. The limit is 0.90."),
+      expect.stringContaining("instance A (host, port 8000) 0.30 + c 0.70"),
     ]);
   });
 });
@@ -132,7 +130,7 @@ describe("memory-sum, of a server that never fits", () => {
     const [refused, ...others] = findings(0.5, { operatingSystemGiB: 10 });
     expect(others).toEqual([]);
     expect(refused?.message).toBe(
-      "vllm-b-8001 never fits: it needs 60.82 GiB, but 56.90 GiB is left beside what always runs. The largest --gpu-memory-utilization that fits for vllm-b-8001 is 0.43 (0.45 by the sum, 0.45 by the aggregate limit, 0.43 with the memory floor). In the stack file: `machines.dgx.inferenceServers.b.gpuMemoryUtilization: 0.43`.",
+      "b never fits: it needs 60.82 GiB, but 56.90 GiB is left. Set `gpuMemoryUtilization` of b to 0.43. The plan still warns of the sum of the shares. The rest is taken by what always runs. In the stack file: `machines.dgx.inferenceServers.b.gpuMemoryUtilization: 0.43`.",
     );
     expect([refused?.path, refused?.value]).toEqual([
       "machines.dgx.inferenceServers.b.gpuMemoryUtilization",
@@ -143,7 +141,7 @@ describe("memory-sum, of a server that never fits", () => {
 
   it("says so of the shares", () => {
     expect(findings(0.46)[0]?.message).toContain(
-      "vllm-b-8001 never fits: it needs a share of 0.46, but 0.45 is left beside what always runs.",
+      "b never fits: it needs a share of 0.46, but 0.45 is left. Set `gpuMemoryUtilization` of b to 0.45.",
     );
   });
 });

@@ -28,8 +28,8 @@ const serverC = (gpuMemoryUtilization: number, port = 8101) => ({
   inferenceServers: { c: serverInput({ gpuMemoryUtilization, port }) },
 });
 const TOO_MUCH = [
-  "aggregate-utilization dgx-b: The inference servers of machines dgx and second, which are one computer, claim 1.20 of its memory (146.0 of 121.63 GiB): instance A (host, port 8000) 0.45 + vllm-model-8001 0.45 + vllm-model-8101 0.30. The limit is 0.90. Set --gpu-memory-utilization of vllm-model-8001 to 0.15 or less. No share is left for vllm-model-8101 beside the others. Instance A is not ours to lower: only its owner can, to 0.15 or less. In the stack file: `machines.dgx.inferenceServers.b.gpuMemoryUtilization: 0.15`.",
-  "memory-sum second: dgx and second are one computer with one memory. All lines together are 152.77 GiB of 121.63 GiB, 31.14 GiB too much, and without the defaults they don't fit either. Declared or measured: instance A 54.73 + vllm-model-8001 54.73 + vllm-model-8101 36.49. Defaults: instance A: overshoot 0.94 + vllm-model-8001: overshoot 0.94 + operating system 4.00 + vllm-model-8101: overshoot 0.94. What else can be reduced, the largest first: instance A, vllm-model-8001, vllm-model-8101.",
+  "aggregate-utilization dgx-b: The servers of dgx and second (one computer) claim 1.20 of its memory, and 0.90 is the limit. Set --gpu-memory-utilization of vllm-model-8001 to 0.15 or less. The plan still warns of the sum of the shares. No share is left for vllm-model-8101 beside the others. Instance A is not ours to lower: only its owner can, to 0.15 or less. Claimed: instance A (host, port 8000) 0.45 + vllm-model-8001 0.45 + vllm-model-8101 0.30, 146.0 of 121.63 GiB. In the stack file: `machines.dgx.inferenceServers.b.gpuMemoryUtilization: 0.15`.",
+  "memory-sum second: The memory of second doesn't fit: 152.77 of 121.63 GiB, 31.14 too much. What else can be reduced, the largest first: instance A, vllm-model-8001, vllm-model-8101. Declared or measured: instance A 54.73 + vllm-model-8001 54.73 + vllm-model-8101 36.49. Defaults: instance A: overshoot 0.94 + vllm-model-8001: overshoot 0.94 + operating system 4.00 + vllm-model-8101: overshoot 0.94. dgx and second are one computer with one memory.",
 ];
 
 describe("two machines of a stack file", () => {
@@ -71,7 +71,7 @@ describe("two machines of a stack file", () => {
     expect(refusals(second, dgx)).toEqual([]);
     const [own] = refusals({ ...second, ...serverC(0.2) }, dgx);
     expect(own).toContain(
-      "claim 0.95 of its memory (115.5 of 121.63 GiB): instance A (host, port 8000) 0.30 + vllm-model-8001 0.45 + vllm-model-8101 0.20.",
+      "aggregate-utilization dgx-b: The servers of dgx and second (one computer) claim 0.95 of its memory, and 0.90 is the limit.",
     );
   });
 
@@ -82,7 +82,7 @@ describe("two machines of a stack file", () => {
       { instanceA: { gpuMemoryUtilization: 0.3 } },
     );
     expect(sum).toContain(
-      "claim 0.95 of its memory (115.5 of 121.63 GiB): instance A (host, port 8000) 0.30 + instance A (host, port 8010) 0.10 + vllm-model-8001 0.45 + vllm-model-8101 0.10.",
+      "aggregate-utilization dgx-b: The servers of dgx and second (one computer) claim 0.95 of its memory, and 0.90 is the limit.",
     );
     expect(lines).toBeUndefined();
   });
@@ -90,10 +90,10 @@ describe("two machines of a stack file", () => {
   it("share the ports of their computer", () => {
     const dgx = { instanceA: { gpuMemoryUtilization: 0.1 } };
     expect(refusals({ dockerHost: ROOTLESS, ...serverC(0.1, 8001) }, dgx)).toEqual([
-      "host-ports second-c: vllm-model-8001 takes host port 8001/tcp on 127.0.0.1, which vllm-model-8001 takes on 127.0.0.1. Give one of them another port, such as 8002. In the stack file: `machines.second.inferenceServers.c.port: 8002`.",
+      "host-ports second-c: c and b both take host port 8001/tcp. Give one of them another port, such as 8002. They listen on 127.0.0.1 and 127.0.0.1. In the stack file: `machines.second.inferenceServers.c.port: 8002`.",
     ]);
     expect(refusals({ dockerHost: ROOTLESS, ...serverC(0.1, 8000) }, dgx)).toEqual([
-      "host-ports second-c: vllm-model-8000 takes host port 8000, which belongs to the host-installed instance A. Publish another port, such as 8002. In the stack file: `machines.second.inferenceServers.c.port: 8002`.",
+      "host-ports second-c: c takes host port 8000, which is instance A's. Publish another port, such as 8002. In the stack file: `machines.second.inferenceServers.c.port: 8002`.",
     ]);
     expect(refusals({ dockerHost: "ssh://me@dgx2", ...serverC(0.1, 8001) }, dgx)).toEqual([]);
   });
@@ -142,7 +142,7 @@ describe("the memory of several machines on one computer", () => {
         machine("c", three),
       ),
     ).toEqual([
-      "refused: a and b and c are one computer with one memory. All lines together are 101.00 GiB of 100.00 GiB, 1.00 GiB too much: operating system 30.00 + x 20.00 + instance A 12.00 + x 20.00 + y 19.00. What else can be reduced, the largest first: x, x, y, instance A.",
+      "refused: The memory of c doesn't fit: 101.00 of 100.00 GiB, 1.00 too much. What else can be reduced, the largest first: x, x, y, instance A. Declared or measured: operating system 30.00 + x 20.00 + instance A 12.00 + x 20.00 + y 19.00. a and b and c are one computer with one memory.",
     ]);
     expect(lines({ hostInstance: A }, { hostInstance: { ...A, port: 8010 } })).toEqual([]);
     expect(
@@ -151,14 +151,16 @@ describe("the memory of several machines on one computer", () => {
         machine("b", two, { hostInstance: { ...A, port: 8010 } }),
         machine("c", [["y", 9]]),
       ).join(),
-    ).toContain("All lines together are 101.00 GiB of 100.00 GiB");
+    ).toContain(
+      "refused: The memory of c doesn't fit: 101.00 of 100.00 GiB, 1.00 too much. What else can be reduced, the largest first: x, x, instance A, instance A, y.",
+    );
   });
 
   it("holds a line of a server for each, though its name ends like instance A's", () => {
     const named: Line[] = [["my instance A", 60]];
     const [a, b] = ["a", "b"].map((name) => machine(name, named, { hostInstance: A }));
     expect(sums(...[a, b].flatMap((each) => each ?? [])).join()).toContain(
-      "All lines together are 120.00 GiB of 100.00 GiB",
+      "refused: The memory of b doesn't fit: 120.00 of 100.00 GiB, 20.00 too much. What else can be reduced, the largest first: my instance A, my instance A.",
     );
   });
 
@@ -170,7 +172,7 @@ describe("the memory of several machines on one computer", () => {
   it("warns where only defaults put it over", () => {
     const large: Line[] = [["x", 60, "default"]];
     expect(sums(machine("a", large), machine("b", large))).toEqual([
-      "warned: a and b are one computer with one memory. All lines together are 120.00 GiB of 100.00 GiB. Only 0.00 GiB of that is declared or measured; these defaults put it over: x 60.00 + x 60.00. Measure them, or leave more room.",
+      "warned: The memory of b may not fit: 120.00 of 100.00 GiB with defaults. Measure them, or leave more room. Declared or measured: nothing. Defaults: x 60.00 + x 60.00. a and b are one computer with one memory.",
     ]);
   });
 
@@ -179,10 +181,12 @@ describe("the memory of several machines on one computer", () => {
     expect(sums(machine("a", half), machine("b", half, { totalGiB: 120 }))).toEqual([]);
     expect(
       sums(machine("a", half, { totalGiB: 120 }), machine("b", half, { totalGiB: 99 })).join(),
-    ).toContain("All lines together are 100.00 GiB of 99.00 GiB");
+    ).toContain(
+      "refused: The memory of b doesn't fit: 100.00 of 99.00 GiB, 1.00 too much. What else can be reduced, the largest first: x, x.",
+    );
     expect(
       sums(machine("a", half, { totalGiB: UNKNOWN_NUMBER }), machine("b", [["x", 51]])).join(),
-    ).toContain("All lines together are 101.00 GiB of 100.00 GiB");
+    ).toContain("The memory of b doesn't fit: 101.00 of 100.00 GiB");
   });
 
   it("isn't judged of components that say nothing of it", () => {
@@ -262,7 +266,7 @@ describe("servers of several machines on one computer", () => {
     ];
     expect(said(RULE, [one, two(0.4), ...containers("0.4")])).toEqual([]);
     expect(said(RULE, [one, two(0.45), ...containers("0.45")]).join()).toContain(
-      "refused: The inference servers of machines one and two, which are one computer, claim 0.95 of its memory (95.0 of 100 GiB): b 0.50 + f 0.45. The limit is 0.90.",
+      "refused: The servers of one and two (one computer) claim 0.95 of its memory, and 0.90 is the limit. Set --gpu-memory-utilization of b to 0.45 or less.",
     );
   });
 
@@ -279,7 +283,7 @@ describe("servers of several machines on one computer", () => {
         vllm("f", "0.1", "two", { command }),
       ]).join(),
     ).toContain(
-      "claim 1.02 of its memory (102.0 of 100 GiB): b 0.50 (40.00 GiB of --kv-cache-memory-bytes + 10.00 outside its KV cache) + f 0.52 (40.00 GiB of --kv-cache-memory-bytes + 12.00 outside its KV cache).",
+      "refused: The servers of one and two (one computer) claim 1.02 of its memory, and 0.90 is the limit. Lower --kv-cache-memory-bytes of b by 12.00 GiB or more.",
     );
   });
 
@@ -318,7 +322,9 @@ describe("servers of several machines on one computer", () => {
         machine("two", [], { hostInstance: { ...A, gpuMemoryUtilization: 0.85 } }),
         b,
       ]).join(),
-    ).toContain("machines one and two, which are one computer, claim 0.95");
+    ).toContain(
+      "refused: The servers of one and two (one computer) claim 0.95 of its memory, and 0.90 is the limit. Set --gpu-memory-utilization of b to 0.05 or less.",
+    );
   });
 });
 
@@ -385,12 +391,12 @@ describe("machines that only the hosts of their providers tell apart", () => {
     vllm(`vllm-${name}`, share, `urn:${name}`),
   ];
   const found = (...resources: DeclaredResource[]) =>
-    said(RULE, resources).filter((each) => !each.includes("No host-installed"));
+    said(RULE, resources).filter((each) => !each.includes("No instance A is declared"));
 
   it("are summed apart, and a note names them", () => {
     const resources = [...at("a", "ssh://me@spark-1"), ...at("b", "ssh://me@10.0.0.5")];
     expect(found(...resources)).toEqual([
-      "warned: Memory is summed apart for spark-1 (vllm-a), 10.0.0.5 (vllm-b), as the hosts of their Docker providers differ. A name and an address of one computer differ too: if two of these are one, give their providers the same `host`.",
+      "warned: Memory is summed apart for 2 computers. These are spark-1 (vllm-a), 10.0.0.5 (vllm-b), as the hosts of their Docker providers differ. A name and an address of one computer differ too: if two of these are one, give their providers the same `host`.",
     ]);
     const [said_] = judge(resources).filter(({ message }) => message.startsWith("Memory is"));
     expect(said_).toMatchObject({ note: true, resource: "vllm-a" });
@@ -399,7 +405,7 @@ describe("machines that only the hosts of their providers tell apart", () => {
   it("are summed together in two spellings", () => {
     const resources = [...at("a", "ssh://me@Spark-1.:22"), ...at("b", "tcp://spark-1:2376")];
     expect(found(...resources)).toEqual([
-      "refused: The inference servers of this machine claim 1.70 of its memory: vllm-a 0.85 + vllm-b 0.85. The limit is 0.90. Set --gpu-memory-utilization of vllm-a to 0.05 or less. Set --gpu-memory-utilization of vllm-b to 0.05 or less.",
+      "refused: The servers of this machine claim 1.70 of its memory, and 0.90 is the limit. Set --gpu-memory-utilization of vllm-a to 0.05 or less. The plan still warns of the sum of the shares. Set --gpu-memory-utilization of vllm-b to 0.05 or less. The plan still warns of the sum of the shares. Claimed: vllm-a 0.85 + vllm-b 0.85.",
     ]);
   });
 
@@ -416,7 +422,7 @@ describe("machines that only the hosts of their providers tell apart", () => {
     const own = vllm("own", "0.4", "dgx");
     expect(
       found(dgx, own, ...at("a", ROOTLESS, "0.4"), ...at("b", "unix:///b", "0.4"), ...idle),
-    ).toEqual([expect.stringContaining("apart for dgx (own), this computer (vllm-a, vllm-b), as")]);
+    ).toEqual([expect.stringContaining("These are dgx (own), this computer (vllm-a, vllm-b), as")]);
     expect(found(dgx, own, ...idle)).toEqual([]);
     expect(
       found(hostInstance(0.1, "x"), hostInstance(0.1, "y"), ...at("a", ROOTLESS, "0.4")),
@@ -432,7 +438,7 @@ describe("machines that only the hosts of their providers tell apart", () => {
       vllm("vllm-d", "0.1", "urn:undeclared"),
     ];
     expect(found(...resources)).toEqual([
-      expect.stringContaining("apart for a (vllm-a, vllm-d), b (vllm-b, vllm-d), as"),
+      expect.stringContaining("These are a (vllm-a, vllm-d), b (vllm-b, vllm-d), as"),
     ]);
   });
 

@@ -15,7 +15,7 @@ function beside(props: Record<string, unknown>, machine: Record<string, unknown>
 }
 
 const REFUSED =
-  "refused: comfy has GPUs on dgx and is not an inference server, so its memory is not counted. Measure it and declare `otherGpuMemoryGiB` of the machine, or start the container without GPUs.";
+  "refused: comfy has GPUs on dgx, and its memory isn't counted. It is no inference server: measure it and declare `otherGpuMemoryGiB` of the machine, or start the container without GPUs.";
 
 describe("other-gpu-memory", () => {
   it.each([

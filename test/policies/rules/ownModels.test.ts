@@ -16,7 +16,7 @@ const SNAPSHOT = "/root/.cache/huggingface/hub/models--org--lora/snapshots/abc";
 describe("adapter-names", () => {
   const RULE = "adapter-names";
   const SLASH =
-    "refused: b serves an adapter as `org/tone`, which has a slash; coding clients can't address it. Name it `tone`.";
+    "refused: b serves an adapter as `org/tone`, which has a slash. Name it `tone`: coding clients can't address a slash.";
 
   it.each<[string, unknown[]]>([
     ["two words", ["--lora-modules", "org/tone=/a"]],
@@ -44,22 +44,22 @@ describe("adapter-names", () => {
     [
       "a name of the model",
       ["qwen=/a"],
-      "refused: b serves an adapter as `qwen`, which is also a name of its model: requests could not tell them apart. Give the adapter another name.",
+      "refused: b serves an adapter as `qwen`, also a name of its model. Give the adapter another name: requests could not tell them apart.",
     ],
     [
       "a name twice",
       ["a=/a", "a=/b"],
-      "refused: b serves two adapters as `a`: give one of them another name.",
+      "refused: b serves two adapters as `a`. Give one of them another name.",
     ],
     [
       "no name",
       ["=/a"],
-      "refused: b has an adapter without a name (`--lora-modules =/a`): put a name before the `=`.",
+      "refused: b has an adapter without a name. Put a name before the `=` of `--lora-modules =/a`.",
     ],
     [
       "what vLLM can't read",
       ["a=/a,b"],
-      "refused: b has `--lora-modules a=/a,b`, which vLLM can't read: write NAME=PATH, or JSON with `name` and `path`.",
+      "refused: b has `--lora-modules a=/a,b`, which vLLM can't read. Write NAME=PATH, or JSON with `name` and `path`.",
     ],
   ])("refuses %s", (_, words, message) => {
     expect(said(RULE, [serving(...CLEAN, "--lora-modules", ...words)])).toEqual([message]);
@@ -67,10 +67,10 @@ describe("adapter-names", () => {
 
   it("refuses the model's id where it has no other name, and finds a name for one that ends in a slash", () => {
     expect(said(RULE, [serving("qwen", "--lora-modules", "qwen=/a")])).toEqual([
-      "refused: b serves an adapter as `qwen`, which is also a name of its model: requests could not tell them apart. Give the adapter another name.",
+      "refused: b serves an adapter as `qwen`, also a name of its model. Give the adapter another name: requests could not tell them apart.",
     ]);
     expect(said(RULE, [serving(...CLEAN, "--lora-modules", "org/=/a")])).toEqual([
-      "refused: b serves an adapter as `org/`, which has a slash; coding clients can't address it. Name it `adapter`.",
+      "refused: b serves an adapter as `org/`, which has a slash. Name it `adapter`: coding clients can't address a slash.",
     ]);
   });
 
@@ -109,27 +109,27 @@ describe("server-mounts", () => {
     [
       "the Docker socket, even read-only",
       mount("/var/run/docker.sock", "/var/run/docker.sock"),
-      "refused: b is given the Docker socket (`/var/run/docker.sock` at `/var/run/docker.sock`), and with it the whole machine: remove this mount.",
+      "refused: b is given the Docker socket, and with it the whole machine. Remove this mount, `/var/run/docker.sock` at `/var/run/docker.sock`.",
     ],
     [
       "the Docker socket as a volume",
       { volumes: [{ hostPath: "/run/user/1000/docker.sock", containerPath: "/d" }] },
-      "refused: b is given the Docker socket (`/run/user/1000/docker.sock` at `/d`), and with it the whole machine: remove this mount.",
+      "refused: b is given the Docker socket, and with it the whole machine. Remove this mount, `/run/user/1000/docker.sock` at `/d`.",
     ],
     [
       "the whole machine",
       mount("/", "/host"),
-      "refused: b is given `/` of the machine at `/host`, which holds far more than a model: mount the model's folder alone, read-only.",
+      "refused: b is given `/`, which holds far more than a model. Mount the model's folder alone, read-only, at `/host`.",
     ],
     [
       "other containers' data",
       mount("/var/lib/docker/volumes/chat-ui/_data", "/models/x"),
-      "refused: b is given `/var/lib/docker/volumes/chat-ui/_data` of the machine at `/models/x`, which holds far more than a model: mount the model's folder alone, read-only.",
+      "refused: b is given `/var/lib/docker/volumes/chat-ui/_data`, which holds far more than a model. Mount the model's folder alone, read-only, at `/models/x`.",
     ],
     [
       "an adapter that it can write",
       { ...lora("tone=/adapters/tone"), ...mount("/data/tone", "/adapters/tone", false) },
-      "refused: b can write `/data/tone`, which it loads `/adapters/tone` from: after a restart it could serve something that nobody reviewed. Mount it read-only (`readOnly: true`).",
+      "refused: b can write `/data/tone`, from where it loads its model. Mount it read-only (`readOnly: true`): after a restart it could serve a `/adapters/tone` that nobody reviewed.",
     ],
     [
       "an adapter in JSON below a folder that it can write",
@@ -137,17 +137,17 @@ describe("server-mounts", () => {
         ...lora('{"name":"tone","path":"/adapters/tone"}'),
         volumes: [{ hostPath: "/data", containerPath: "/adapters" }],
       },
-      "refused: b can write `/data`, which it loads `/adapters/tone` from: after a restart it could serve something that nobody reviewed. Mount it read-only (`readOnly: true`).",
+      "refused: b can write `/data`, from where it loads its model. Mount it read-only (`readOnly: true`): after a restart it could serve a `/adapters/tone` that nobody reviewed.",
     ],
     [
       "a model that it can write",
       { command: ["/models/m", ...CLEAN.slice(1)], ...mount("/data/m", "/models/m", UNKNOWN_TEXT) },
-      "refused: b can write `/data/m`, which it loads `/models/m` from: after a restart it could serve something that nobody reviewed. Mount it read-only (`readOnly: true`).",
+      "refused: b can write `/data/m`, from where it loads its model. Mount it read-only (`readOnly: true`): after a restart it could serve a `/models/m` that nobody reviewed.",
     ],
     [
       "mounts that are not known",
       { mounts: UNKNOWN_LIST },
-      "refused: b has mounts that are not known before the update; give `mounts` and `volumes` as plain lists.",
+      "refused: b has mounts that are not known before the update. Give `mounts` and `volumes` as plain lists.",
     ],
   ])("refuses %s", (_, changes, message) => {
     expect(said(RULE, [server(changes)])).toEqual([message]);
@@ -171,14 +171,14 @@ describe("server-mounts", () => {
     "/var/lib//docker/volumes",
   ])("refuses the whole of %s", (source) => {
     expect(said(RULE, [server(mount(source, "/x"))])).toEqual([
-      `refused: b is given \`${source}\` of the machine at \`/x\`, which holds far more than a model: mount the model's folder alone, read-only.`,
+      `refused: b is given \`${source}\`, which holds far more than a model. Mount the model's folder alone, read-only, at \`/x\`.`,
     ]);
   });
 
   it("knows the Docker socket by where it appears, and by its whole name", () => {
     const socket = "/var/run/docker.sock";
     const refused = (source: string) => [
-      `refused: b is given the Docker socket (\`${source}\` at \`${socket}\`), and with it the whole machine: remove this mount.`,
+      `refused: b is given the Docker socket, and with it the whole machine. Remove this mount, \`${source}\` at \`${socket}\`.`,
     ];
     expect(said(RULE, [server(mount("/data/s", socket))])).toEqual(refused("/data/s"));
     expect(said(RULE, [server(mount(UNKNOWN_TEXT, socket))])).toEqual(refused(""));
@@ -187,7 +187,7 @@ describe("server-mounts", () => {
   });
 
   const written = (source: string, path: string) => [
-    `refused: b can write \`${source}\`, which it loads \`${path}\` from: after a restart it could serve something that nobody reviewed. Mount it read-only (\`readOnly: true\`).`,
+    `refused: b can write \`${source}\`, from where it loads its model. Mount it read-only (\`readOnly: true\`): after a restart it could serve a \`${path}\` that nobody reviewed.`,
   ];
 
   it.each<[string, unknown[], string]>([
@@ -215,7 +215,7 @@ describe("server-mounts", () => {
 
   it("refuses volumes that are not known, and passes over what has no place or no path", () => {
     expect(said(RULE, [server({ volumes: UNKNOWN_LIST })])).toEqual([
-      "refused: b has mounts that are not known before the update; give `mounts` and `volumes` as plain lists.",
+      "refused: b has mounts that are not known before the update. Give `mounts` and `volumes` as plain lists.",
     ]);
     const nowhere = { mounts: [{ type: "bind", source: "/", target: UNKNOWN_TEXT }] };
     expect(said(RULE, [server(nowhere)])).toEqual([]);
@@ -247,13 +247,13 @@ describe("server-mounts", () => {
     ["/home/me", "a whole home, with its keys"],
   ])("warns of %s", (source, what) => {
     expect(said(RULE, [server(mount(source, "/models/x"))])).toEqual([
-      `warned: b is given \`${source}\` of the machine at \`/models/x\`, ${what}: whoever gets into the server reads them. Mount the folder of the model alone, read-only.`,
+      `warned: b is given keys of the machine with \`${source}\`. Mount the folder of the model alone, read-only: whoever gets into the server reads what is at \`/models/x\` (${what}).`,
     ]);
   });
 
   it("says one thing of a whole machine, and nothing of a volume", () => {
     expect(said(RULE, [server(mount("/root/", "/x"))])).toEqual([
-      "refused: b is given `/root/` of the machine at `/x`, which holds far more than a model: mount the model's folder alone, read-only.",
+      "refused: b is given `/root/`, which holds far more than a model. Mount the model's folder alone, read-only, at `/x`.",
     ]);
     const volumes = [{ volumeName: "codex", containerPath: "/x" }];
     expect(said(RULE, [server({ volumes })])).toEqual([]);

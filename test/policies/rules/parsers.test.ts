@@ -28,8 +28,7 @@ describe("tool-calling", () => {
     ["a parser without a name", ["m", "--enable-auto-tool-choice", "--tool-call-parser"]],
   ])("refuses automatic tool choice without a parser: %s", (_, command) => {
     expect(said(RULE, [serving(...command)])).toEqual([
-      "refused: b has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses to start. Add the parser of " +
-        "the model's family, such as `--tool-call-parser qwen3_coder`.",
+      "refused: b has --enable-auto-tool-choice without --tool-call-parser. Add the parser of the model's family, such as `--tool-call-parser qwen3_coder`, or vLLM refuses to start.",
     ]);
   });
 
@@ -37,10 +36,10 @@ describe("tool-calling", () => {
     const model = "nvidia/Qwen3.6-35B-A3B-NVFP4";
     const flags = ["--enable-auto-tool-choice", "--tool-call-parser", "hermes"];
     expect(said(RULE, [serving(model, ...flags)])).toEqual([
-      `warned: b has --tool-call-parser hermes, but the family of ${model} is read by qwen3_coder: its tool calls would come as text. Write \`tools.parser: qwen3_coder\` (\`--tool-call-parser qwen3_coder\`).`,
+      `warned: b has --tool-call-parser hermes, of another family. Write \`tools.parser: qwen3_coder\` (\`--tool-call-parser qwen3_coder\`), which reads the family of ${model}: its tool calls would come as text.`,
     ]);
     expect(said(RULE, [serving("openai/gpt-oss-20b", "--reasoning-parser", "qwen3")])).toEqual([
-      "warned: b has --reasoning-parser qwen3, but the family of openai/gpt-oss-20b is read by openai_gptoss: what it thinks would come as its answer, or its answer as thought. Write `reasoningParser: openai_gptoss` (`--reasoning-parser openai_gptoss`).",
+      "warned: b has --reasoning-parser qwen3, of another family. Write `reasoningParser: openai_gptoss` (`--reasoning-parser openai_gptoss`), which reads the family of openai/gpt-oss-20b: what it thinks would come as its answer, or its answer as thought.",
     ]);
   });
 
@@ -50,8 +49,7 @@ describe("tool-calling", () => {
     ["switched off again", [...CLEAN_COMMAND, "--no-enable-auto-tool-choice"]],
   ])("refuses coding clients on a server with %s", (_, command) => {
     expect(said(RULE, [serving(...command), clients()])).toEqual([
-      "refused: codex, opencode would use b, which makes no structured tool calls. Add `--enable-auto-tool-choice " +
-        "--tool-call-parser <parser>`, or point the coding clients elsewhere.",
+      "refused: codex, opencode would use b, which makes no tool calls. Add `--enable-auto-tool-choice --tool-call-parser <parser>`, or point the coding clients elsewhere.",
     ]);
     expect(said(RULE, [serving(...command), serverRecord()])).toEqual([]);
   });
@@ -59,13 +57,13 @@ describe("tool-calling", () => {
   it("refuses coding clients on a base model", () => {
     const base = clients({ model: { id: "Qwen/Base", kind: "base", thinking: false } });
     expect(said(RULE, [server(), base]).join()).toMatch(
-      /codex, opencode can't use `Qwen\/Base`: a model of kind base has no chat/,
+      /^refused: codex, opencode can't use a model of kind base\. `Qwen\/Base` has no chat and no tool calls\./,
     );
   });
 
   it("refuses coding clients on a container that isn't declared", () => {
     expect(said(RULE, [server(), clients({ container: "other" })]).join()).toMatch(
-      /container `other`, which the program doesn't/,
+      /^refused: codex, opencode would use a container that isn't declared\. Name a declared container, not `other`\./,
     );
   });
 
@@ -133,14 +131,13 @@ describe("reasoning-parser", () => {
 
   it("refuses it for a model that is declared not to think", () => {
     expect(said(RULE, [parsing("Qwen/X"), thinking(false)])).toEqual([
-      "refused: b has --reasoning-parser qwen3, but Qwen/X is declared to have no thinking mode: the parser would mistake the " +
-        "tool calls for reasoning. Pass no reasoning parser.",
+      "refused: b has a reasoning parser for a model without a thinking mode. Pass no reasoning parser: qwen3 would mistake the tool calls of Qwen/X for reasoning.",
     ]);
   });
 
   it("names no model where the arguments name none", () => {
     expect(said(RULE, [serving("--reasoning-parser", "qwen3"), thinking(false)]).join()).toContain(
-      "but its model is declared to have no thinking mode",
+      "refused: b has a reasoning parser for a model without a thinking mode. Pass no reasoning parser: qwen3 would mistake the tool calls of its model for reasoning.",
     );
   });
 
@@ -153,7 +150,7 @@ describe("reasoning-parser", () => {
     "refuses it by the name %s where nothing is declared",
     (model) =>
       expect(said(RULE, [parsing(model)]).join()).toMatch(
-        /has no thinking mode, judging by its name.*or declare the model's/,
+        /^refused: b has a reasoning parser for a model without a thinking mode by its name\. Pass no reasoning parser, or declare the model's thinking mode: qwen3 would mistake the tool calls of /,
       ),
   );
 
@@ -172,7 +169,7 @@ describe("reasoning-parser", () => {
     const script = (text: string) =>
       said(RULE, [serving("sh", "-c", `vllm serve ${text} --served-model-name m`)]);
     expect(script('a/b-instruct --reasoning-parser "$PARSER"').join()).toContain(
-      "b has --reasoning-parser (not known yet), but a/b-instruct has no thinking mode, judging by its name",
+      "refused: b has a reasoning parser for a model without a thinking mode by its name.",
     );
     expect(script('--reasoning-parser qwen3 --model "$MODEL"')).toEqual([]);
   });

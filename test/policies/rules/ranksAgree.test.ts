@@ -39,29 +39,29 @@ describe("ranks-agree", () => {
       "a worker that is missing",
       resources().filter(({ name }) => name !== WORKER),
       [
-        "vllm-model-8001 is one of 2 ranks (`--nnodes`) that meet at 192.168.100.1:29501, but 1 are declared (vllm-model-8001). Declare exactly one container for each rank, or vLLM waits for the missing ones.",
+        "vllm-model-8001 is one of 2 ranks, and 1 of them are declared. Declare exactly one container for each rank (`--nnodes`), or vLLM waits for the missing ones. At 192.168.100.1:29501 these meet: vllm-model-8001.",
       ],
     ],
     [
       "a worker that meets its head elsewhere",
       changed(WORKER, withWord("29501", "29503")),
       [
-        "vllm-model-8001 is one of 2 ranks (`--nnodes`) that meet at 192.168.100.1:29501, but 1 are declared (vllm-model-8001). Declare exactly one container for each rank, or vLLM waits for the missing ones.",
-        "vllm-model-8001-rank1 is one of 2 ranks (`--nnodes`) that meet at 192.168.100.1:29503, but 1 are declared (vllm-model-8001-rank1). Declare exactly one container for each rank, or vLLM waits for the missing ones.",
+        "vllm-model-8001 is one of 2 ranks, and 1 of them are declared. Declare exactly one container for each rank (`--nnodes`), or vLLM waits for the missing ones. At 192.168.100.1:29501 these meet: vllm-model-8001.",
+        "vllm-model-8001-rank1 is one of 2 ranks, and 1 of them are declared. Declare exactly one container for each rank (`--nnodes`), or vLLM waits for the missing ones. At 192.168.100.1:29503 these meet: vllm-model-8001-rank1.",
       ],
     ],
     [
       "two ranks of one number",
       changed(WORKER, withWord("1", "0")),
       [
-        "vllm-model-8001-rank1 and vllm-model-8001 are both rank 0 (`--node-rank`) of the server that meets at 192.168.100.1:29501. Number its ranks from 0, each once.",
+        "vllm-model-8001-rank1 and vllm-model-8001 are both rank 0 of one server. Number its ranks from 0, each once (`--node-rank`): it meets at 192.168.100.1:29501.",
       ],
     ],
     [
       "another image",
       changed(WORKER, () => ({ image: `vllm/vllm-openai:v0.33.0@${DIGEST}` })),
       [
-        `vllm-model-8001-rank1 runs \`vllm/vllm-openai:v0.33.0@${DIGEST}\`, but vllm-model-8001, a rank of the same server, runs \`vllm/vllm-openai:v0.30.0@sha256:${"0123456789abcdef".repeat(4)}\`. Give both the same image, by digest.`,
+        `vllm-model-8001-rank1 and vllm-model-8001, ranks of one server, run two images. Give both the same image, by digest: they are \`vllm/vllm-openai:v0.33.0@${DIGEST}\` and \`vllm/vllm-openai:v0.30.0@sha256:${"0123456789abcdef".repeat(4)}\`.`,
       ],
     ],
     [
@@ -72,7 +72,7 @@ describe("ranks-agree", () => {
         ),
       })),
       [
-        "vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server but differ in the model (org/other, org/model), --max-model-len (8192, 262144): vLLM would start and hang later. Give both the same.",
+        "vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server, and differ. Give both the same the model (org/other, org/model), --max-model-len (8192, 262144): vLLM would start and hang later.",
       ],
     ],
     [
@@ -81,7 +81,7 @@ describe("ranks-agree", () => {
         command: [...(props.command ?? []), "--revision", "abc", "--gpu-memory-utilization", "0.5"],
       })),
       [
-        "vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server but differ in --gpu-memory-utilization (0.5, 0.45), --revision (abc, not given): vLLM would start and hang later. Give both the same.",
+        "vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server, and differ. Give both the same --gpu-memory-utilization (0.5, 0.45), --revision (abc, not given): vLLM would start and hang later.",
       ],
     ],
     [
@@ -98,7 +98,7 @@ describe("ranks-agree", () => {
           : each,
       ),
       [
-        "vllm-model-8001 divides its model in 3 x 1 parts (`--tensor-parallel-size`, `--pipeline-parallel-size`), which 2 machines can't share equally. Make it the number of all their GPUs. In the stack file: `machines.dgx1.inferenceServers.b.tensorParallelSize`.",
+        "vllm-model-8001 divides its model unequally among 2 machines. Make 3 x 1 parts (`--tensor-parallel-size`, `--pipeline-parallel-size`) the number of all their GPUs. In the stack file: `machines.dgx1.inferenceServers.b.tensorParallelSize`.",
       ],
     ],
   ])("refuses %s", (_, given, messages) => {
@@ -115,7 +115,7 @@ describe("ranks-agree", () => {
     }));
     for (const given of [other, other.toReversed()])
       expect(said(RULE, given).join()).toContain(
-        "vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server but differ in",
+        "vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server, and differ. Give",
       );
   });
 
@@ -127,9 +127,11 @@ describe("ranks-agree", () => {
       );
     const worker = (name: string) => rank(name, "--node-rank=1", "--headless", "--host", "::1");
     expect(said(RULE, [rank("a"), worker("b"), worker("c")])).toEqual([
-      "refused: c and b are both rank 1 (`--node-rank`) of the server that meets at 10.0.0.1:29501. Number its ranks from 0, each once.",
+      "refused: c and b are both rank 1 of one server. Number its ranks from 0, each once (`--node-rank`): it meets at 10.0.0.1:29501.",
     ]);
-    expect(said(RULE, [rank("a"), worker("b")]).join()).toContain("but 2 are declared (a, b).");
+    expect(said(RULE, [rank("a"), worker("b")]).join()).toContain(
+      "refused: a is one of 3 ranks, and 2 of them are declared. Declare exactly one container for each rank (`--nnodes`), or vLLM waits for the missing ones.",
+    );
     const named = rank("b", "--node-rank=1", "--served-model-name", "x", "y");
     const of = [
       rank("a", "--revision", "abc"),
@@ -137,7 +139,7 @@ describe("ranks-agree", () => {
       rank("c", "--node-rank=2", "--revision", "abc"),
     ];
     expect(said(RULE, of).join()).toContain(
-      "differ in --served-model-name (x y, not given), --revision (not given, abc): vLLM",
+      "differ. Give both the same --served-model-name (x y, not given), --revision (not given, abc): vLLM",
     );
   });
 
@@ -181,7 +183,9 @@ describe("the other policies, of ranks", () => {
       path: "machines.dgx1.inferenceServers.c.masterPort",
       value: 29504,
     });
-    expect(first?.message).toContain("takes host port 29502/tcp");
+    expect(first?.message).toContain(
+      "c and b both take host port 29502/tcp. Give one of them another port, such as 29504.",
+    );
     const paths = judge(two(29502)).flatMap(({ name, path }) =>
       name === "host-ports" ? [path] : [],
     );
@@ -194,14 +198,14 @@ describe("the other policies, of ranks", () => {
       command: [...(props.command ?? []), "--host", "0.0.0.0"],
     }));
     expect(said("lan-exposure", open)).toEqual([
-      "warned: vllm-model-8001 is in the host's network: everyone on the local network can use it, and no key is checked: vLLM's own `--api-key` guards only part of its routes. Publish it on 127.0.0.1, and publish the bridge with a key for the network (`bridge.listen`, `bridge.keyVariable`). If the bridge of another machine asks it, it has to listen there: let a firewall admit that machine alone.",
+      "warned: b is in the host's network, and no key is checked. Publish it on 127.0.0.1, and publish the bridge with a key for the network (`bridge.listen`, `bridge.keyVariable`). Everyone on the local network can use it. vLLM's own `--api-key` guards only part of its routes. If the bridge of another machine asks it, it has to listen there: let a firewall admit that machine alone.",
     ]);
   });
 
   it("want a size for a rank's own /dev/shm", () => {
     const without = changed(WORKER, () => ({ shmSize: undefined }));
     expect(said("inference-container", without)).toEqual([
-      'refused: vllm-model-8001-rank1 lacks the host\'s IPC namespace: it has `private`. Set `ipcMode: "host"`.',
+      'refused: b lacks the host\'s IPC namespace. Set `ipcMode: "host"`; it has `private`.',
     ]);
   });
 });

@@ -22,15 +22,13 @@ describe("served-model-name", () => {
     ["in a script", ["sh", "-c", "exec vllm serve a/b --served-model-name 'a/b'"]],
   ])("refuses a slash: %s", (_, command) => {
     expect(said(RULE, [serving(...command)])).toEqual([
-      "refused: b serves its model as `a/b`, which has a slash; coding clients can't address it. Put a name without a " +
-        "slash first, such as `b`, and keep `a/b` after it as an alias.",
+      "refused: b serves its model as `a/b`, which has a slash. Put a name without one first, such as `b`, and keep `a/b` after it as an alias. Coding clients can't address such a name.",
     ]);
   });
 
   it("refuses a model id that is the name for want of another", () => {
     expect(said(RULE, [serving("Qwen/Qwen3.6 X")])).toEqual([
-      "refused: b has no --served-model-name, so its model is served as `Qwen/Qwen3.6 X`, which has a slash; coding " +
-        "clients can't address it. Add `--served-model-name qwen3.6-x Qwen/Qwen3.6 X`.",
+      "refused: b has no --served-model-name, and coding clients can't address its id, with a slash. Add `--served-model-name qwen3.6-x Qwen/Qwen3.6 X`: else it is served as `Qwen/Qwen3.6 X`.",
     ]);
   });
 
@@ -45,7 +43,7 @@ describe("served-model-name", () => {
     [
       "an unknown name",
       ["m", "--served-model-name", UNKNOWN_TEXT],
-      /first --served-model-name that is not known/,
+      /a --served-model-name that isn't known/,
     ],
     ["an unknown argument", ["m", UNKNOWN_TEXT], /can't be judged: argument 2 is not known/],
     ["--config", ["m", "--config=x.yaml"], /can't be judged: `--config` takes options from a file/],
@@ -58,7 +56,9 @@ describe("served-model-name", () => {
       "b may be an inference server",
     );
     expect(said(RULE, [serving("m", UNKNOWN_TEXT)]).join()).toContain("b is an inference server");
-    expect(said(RULE, [serving("org/")]).join()).toContain("Add `--served-model-name model org/`.");
+    expect(said(RULE, [serving("org/")]).join()).toContain(
+      "refused: b has no --served-model-name, and coding clients can't address its id, with a slash. Add `--served-model-name model org/`: else it is served as `org/`.",
+    );
   });
 
   it("names everything that can't be read, and a model that is not known", () => {
@@ -67,7 +67,7 @@ describe("served-model-name", () => {
     );
     const command = ["sh", "-c", 'vllm serve --model "$MODEL"'];
     expect(said(RULE, [server({ command })])).toEqual([
-      "refused: b has no --served-model-name, and its model is not known before the update; give a name without a slash.",
+      "refused: b has no --served-model-name, and its model isn't known yet. Give a name without a slash.",
     ]);
   });
 
@@ -92,8 +92,7 @@ describe("a container with a messages-style client", () => {
     (url) => {
       const names = ["ANTHROPIC_MODEL=a/b", "CLAUDE_CODE_SUBAGENT_MODEL=a/b"];
       expect(said(RULE, [ALIASED, asking(url, ...names)])).toEqual([
-        "refused: agent would ask for `a/b` (ANTHROPIC_MODEL, CLAUDE_CODE_SUBAGENT_MODEL), which has a slash; coding " +
-          "clients can't address it. Ask for `b`, which the same server answers to.",
+        "refused: agent would ask for `a/b`, which has a slash. Ask for `b`, which the same server answers to: coding clients can't address a slash (ANTHROPIC_MODEL, CLAUDE_CODE_SUBAGENT_MODEL).",
       ]);
     },
   );
@@ -102,10 +101,12 @@ describe("a container with a messages-style client", () => {
     const other = serving("c/d", "--served-model-name", "c/d", UNKNOWN_TEXT, "d");
     const client = asking("http://b:8001", "ANTHROPIC_MODEL=a/b", "CLAUDE_CODE_SUBAGENT_MODEL=c/d");
     expect(said(RULE, [ALIASED, serving("m"), client])).toEqual([
-      expect.stringContaining("for `a/b` (ANTHROPIC_MODEL), which"),
+      expect.stringContaining("would ask for `a/b`, which has a slash."),
     ]);
     expect(said(RULE, [ALIASED, other, client]).slice(-1)).toEqual([
-      expect.stringMatching(/for `c\/d` \(CLAUDE_CODE_SUBAGENT_MODEL\), which .* Ask for `d`, /),
+      expect.stringMatching(
+        /for `c\/d`, which has a slash\. Ask for `d`, .*\(CLAUDE_CODE_SUBAGENT_MODEL\)/,
+      ),
     ]);
   });
 
@@ -159,7 +160,7 @@ describe("served-model-name, of a coding client", () => {
       ]);
   }
   const ask = (model: string, plain: string, setting = "model") => [
-    `codex on dgx would ask for \`${model}\`, which has a slash; coding clients can't address it. Ask for \`${plain}\`, which the same server answers to.`,
+    `codex on dgx would ask for \`${model}\`, which has a slash. Ask for \`${plain}\`, which the same server answers to: coding clients can't address a slash.`,
     setting,
     plain,
   ];
@@ -198,7 +199,7 @@ describe("served-model-name, of a coding client", () => {
       [],
       [
         [
-          "codex on dgx would ask for `org/m`, which has a slash; coding clients can't address it. Name the server without one, or point the client at another server (`clients.codex.server`).",
+          "codex on dgx would ask for `org/m`, which has a slash. Name the server without one, or point the client at another server (`clients.codex.server`). Coding clients can't address such a name.",
           "server",
           undefined,
         ],
@@ -210,7 +211,7 @@ describe("served-model-name, of a coding client", () => {
       [],
       [
         [
-          "codex on dgx would ask for `org/m`, which has a slash; coding clients can't address it. Give the model a name without one (`ollama cp org/m m`), declare `m` in `simpleServer.models` and test it (`serving verify --record`), or point the client at another server (`clients.codex.server`).",
+          "codex on dgx would ask for `org/m`, which has a slash. Give the model a name without one (`ollama cp org/m m`), declare `m` in `simpleServer.models` and test it (`serving verify --record`), or point the client at another server (`clients.codex.server`). Coding clients can't address such a name.",
           "server",
           undefined,
         ],

@@ -140,7 +140,7 @@ describe("server-starts", () => {
         id: "openai/gpt-oss-120b",
         settings: { maxModelLen: 131072, gpuMemoryUtilization: 0.45 },
       },
-      "its weights take 56.81 GiB once loaded, but --gpu-memory-utilization 0.45 gives it 54.73 of 121.63 GiB. Set `gpuMemoryUtilization: 0.74` to be sure that it starts: it needs at least 0.52, and at most 0.9 fits.",
+      "its weights take 56.81 GiB, and its share is 54.73. Set `gpuMemoryUtilization: 0.74`.",
     ],
     [
       "weights above the share, and nothing larger fits",
@@ -150,17 +150,17 @@ describe("server-starts", () => {
         machine: A(0.45),
         settings: { maxModelLen: 131072, gpuMemoryUtilization: 0.42 },
       },
-      "its weights take 56.81 GiB once loaded, but --gpu-memory-utilization 0.42 gives it 51.08 of 121.63 GiB. It needs at least 0.52 to start, and 0.74 to be sure of it, but at most 0.45 is left for it on this machine: lower another server, or serve a smaller model (`serving models` lists what fits).",
+      "its weights take 56.81 GiB, and its share is 51.08. It needs at least 0.52 to start, and 0.74 to be sure of it, but at most 0.45 is left for it on this machine: lower another server, or serve a smaller model (`serving models` lists what fits).",
     ],
     [
       "a window above the best room",
       { weightsGB: 22, settings: { gpuMemoryUtilization: 0.18 } },
-      "one request of 262,144 tokens needs 2.64 GiB of KV cache, but --gpu-memory-utilization 0.18 gives it 21.89 of 121.63 GiB, which leaves at most 1.40 GiB for the cache. Set `gpuMemoryUtilization: 0.44` to be sure that it starts: it needs at least 0.22, and at most 0.9 fits.",
+      "its window needs 2.64 GiB of KV cache, at most 1.40 is left. Set `gpuMemoryUtilization: 0.44`. That is one request of 262,144 tokens. Its share of 0.18 is 21.89 of 121.63 GiB.",
     ],
     [
       "a window above fixed bytes",
       { weightsGB: 22, settings: { gpuMemoryUtilization: 0.35, kvCacheMemoryBytes: 1024 ** 3 } },
-      "one request of 262,144 tokens needs 2.64 GiB of KV cache, but --kv-cache-memory-bytes gives it 1.00 GiB. Set `kvCacheMemoryBytes: 2940495463` or more. A `maxModelLen` of at most 90128 fits without that change.",
+      "its window needs 2.64 GiB of KV cache, it has 1.00. Set `kvCacheMemoryBytes: 2940495463` or more. A `maxModelLen` of at most 90128 fits without that change. That is one request of 262,144 tokens.",
     ],
     [
       "a window above fixed bytes that can't be raised so far",
@@ -173,15 +173,15 @@ describe("server-starts", () => {
           environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" },
         },
       },
-      "one request of 10,000,000 tokens needs 95.49 GiB of KV cache, but --kv-cache-memory-bytes gives it 1.00 GiB. A `maxModelLen` of at most 90128 fits.",
+      "its window needs 95.49 GiB of KV cache, it has 1.00. A `maxModelLen` of at most 90128 fits. That is one request of 10,000,000 tokens.",
     ],
     [
       "a window above the model's own",
       { weightsGB: 22, settings: { maxModelLen: 262145 } },
-      "--max-model-len 262145 is longer than the model's own window of 262144, which vLLM refuses. Set `maxModelLen: 262144` or less. If the model's card stretches its window (YaRN), write that as `--hf-overrides` in `extraArgs`; `environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: \"1\" }` lifts the check alone, and its config.json says nothing of longer prompts.",
+      "its window of 262145 is above the model's own, 262144. Set `maxModelLen: 262144` or less: vLLM refuses more. If the model's card stretches its window (YaRN), write that as `--hf-overrides` in `extraArgs`; `environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: \"1\" }` lifts the check alone, and its config.json says nothing of longer prompts.",
     ],
   ])("refuses %s", (_, server, message) => {
-    expect(said(server)).toEqual([`refused: vllm-model-8001 can't start: ${message}`]);
+    expect(said(server)).toEqual([`refused: b can't start: ${message}`]);
     // What it says to write is planned, and passes.
     const advised = message.matchAll(
       /(gpuMemoryUtilization|kvCacheMemoryBytes|maxModelLen)(?:: |` of at most )([\d.]+)/g,
@@ -213,13 +213,13 @@ describe("server-starts", () => {
     [
       "fewer tokens than sequences",
       { maxNumBatchedTokens: 3, maxNumSeqs: 4 },
-      "--max-num-batched-tokens 3 is smaller than --max-num-seqs 4, but a batch has at least a token of each sequence. Set `maxNumSeqs: 3` or less, or a larger `maxNumBatchedTokens`.",
+      "a batch of 3 tokens is less than 4 sequences. Set `maxNumSeqs: 3` or less, or a larger `maxNumBatchedTokens`: a batch has at least a token of each sequence.",
     ],
     ["as many tokens as sequences", { maxNumBatchedTokens: 4, maxNumSeqs: 4 }, undefined],
     [
       "no part of a prompt and less than a window",
       { chunkedPrefill: false, maxNumBatchedTokens: 8191, maxModelLen: 8192 },
-      "--max-num-batched-tokens 8191 is smaller than --max-model-len 8192, and without chunked prefill a batch takes whole prompts. Set `chunkedPrefill: true`.",
+      "a batch of 8191 tokens is less than its window, 8192. Set `chunkedPrefill: true`: without it a batch takes whole prompts.",
     ],
     [
       "no part of a prompt, but a whole window",
@@ -227,15 +227,14 @@ describe("server-starts", () => {
       undefined,
     ],
   ])("judges a batch of %s", (_, settings, message) => {
-    const verdict =
-      message === undefined ? "pass: " : `refused: vllm-model-8001 can't start: ${message}`;
+    const verdict = message === undefined ? "pass: " : `refused: b can't start: ${message}`;
     expect(said({ weightsGB: 22, settings })).toEqual([verdict]);
   });
 
   it("judges the batch also where nothing is known of the weights", () => {
     const settings = { maxNumBatchedTokens: 3, maxNumSeqs: 4 };
     expect(said({ id: "org/model", settings })).toContainEqual(
-      expect.stringContaining("refused: vllm-model-8001 can't start: --max-num-batched-tokens 3"),
+      expect.stringContaining("refused: b can't start: a batch of 3 tokens"),
     );
   });
 
@@ -316,14 +315,12 @@ describe("server-starts", () => {
 
   it("is applied all the same with a reason, but no longer than the model's own window", () => {
     const settings = { gpuMemoryUtilization: 0.1, startAnyway: "our wiki has the log" };
-    const why =
-      "vllm-model-8001 can't start: its weights take 20.49 GiB once loaded, but --gpu-memory-utilization 0.10 gives it 12.16 of 121.63 GiB. Set `gpuMemoryUtilization: 0.44` to be sure that it starts: it needs at least 0.22, and at most 0.9 fits.";
     expect(said({ weightsGB: 22, settings })).toEqual([
-      `warned: ${why} It is applied all the same: \`startAnyway\` says "our wiki has the log".`,
+      `warned: b can't start: its weights take 20.49 GiB, and its share is 12.16. Set \`gpuMemoryUtilization: 0.44\`. It is applied all the same: \`startAnyway\` says "our wiki has the log".`,
     ]);
     expect(said({ weightsGB: 22, settings: { ...settings, maxModelLen: 300_000 } })).toEqual([
       expect.stringMatching(/^warned: /),
-      expect.stringMatching(/^refused: .*--max-model-len 300000 is longer than the model's own/),
+      expect.stringMatching(/^refused: .* its window of 300000 is above the model's own/),
     ]);
   });
 
@@ -332,7 +329,7 @@ describe("server-starts", () => {
     expect(
       said({ weightsGB: 22, settings, machine: { totalGiB: 28, operatingSystemGiB: 1 } }),
     ).toEqual([
-      "refused: vllm-model-8001 can't start: weights and cache are at least 31.39 GiB of 28.00 GiB. Set a smaller `kvCacheMemoryBytes`, or serve a smaller model.",
+      "refused: b can't start: its memory is too small. Set a smaller `kvCacheMemoryBytes`, or serve a smaller model. Weights and cache are at least 31.39 GiB of 28.00 GiB.",
     ]);
   });
 
@@ -344,7 +341,7 @@ describe("server-starts", () => {
     ["they are float32, which is loaded as 16 bits", { weightsGB: 200, config: FLOAT32 }],
   ])("warns where %s", (_, server) => {
     expect(said({ id: "org/model", ...server })).toEqual([
-      "warned: Whether vllm-model-8001 can start isn't judged: what its weights take once loaded is not known. Set `model.residentGiB`; `model.weightsGB` is enough without options such as `--hf-overrides` or `--quantization`.",
+      "warned: Whether b can start isn't judged. What its weights take once loaded is not known. Set `model.residentGiB`; `model.weightsGB` is enough without options such as `--hf-overrides` or `--quantization`.",
     ]);
   });
 
@@ -358,13 +355,15 @@ describe("server-starts", () => {
         settings: { extraArgs: ["--quantization", how] },
       });
     expect(of("gpt_oss_mxfp4", 20)).toEqual(["pass: "]);
-    expect(of("mxfp4", 200)[0]).toMatch(/^refused: vllm-model-8001 can't start: its weights take/);
-    expect(of("fp8", 200)[0]).toMatch(/^warned: Whether vllm-model-8001 can start isn't judged/);
+    expect(of("mxfp4", 200)[0]).toMatch(
+      /^refused: b can't start: its weights take 186\.26 GiB, and its share is 54\.73\./,
+    );
+    expect(of("fp8", 200)[0]).toMatch(/^warned: Whether b can start isn't judged/);
   });
 
   it("says of a model that nobody could weigh what to write", () => {
     expect(said({ id: "org/model" })).toEqual([
-      "warned: Whether vllm-model-8001 can start isn't judged: nobody could weigh org/model: write `model.weightsGB` (`serving fetch --check` asks the hub for the size).",
+      "warned: Whether b can start isn't judged. Nobody could weigh org/model: write `model.weightsGB` (`serving fetch --check` asks the hub for the size).",
     ]);
   });
 
@@ -372,17 +371,17 @@ describe("server-starts", () => {
     const id = "Qwen/Qwen3.5-397B-A17B-FP8";
     expect(said({ id })).toEqual([
       expect.stringMatching(
-        /^refused: vllm-\S+ can't start: its weights take at least 356\.79 GiB \(397B parameters of 8 bits, by its name\), and the machine has 121\.63: the model is too large for it\./,
+        /^refused: \S+ can't start: its weights take 356\.79 GiB at least, of 121\.63\..* That is 397B parameters of 8 bits, by its name\./,
       ),
     ]);
     expect(said({ id: "org/M-70B-FP8", settings: { gpuMemoryUtilization: 0.45 } })).toEqual([
       expect.stringMatching(
-        /^refused: vllm-\S+ can't start: its weights take at least 60\.63 GiB once loaded \(70B parameters of 8 bits, by its name\), but --gpu-memory-utilization 0\.45 gives it 54\.73 of 121\.63 GiB\..* If the name misleads, write `model\.weightsGB`\.$/,
+        /^refused: \S+ can't start: its weights take at least 60\.63 GiB, and its share is 54\.73\..* If the name misleads, write `model\.weightsGB`\.$/,
       ),
     ]);
     expect(said({ id: "org/M-70B-FP8", settings: { gpuMemoryUtilization: 0.51 } })).toEqual([
       expect.stringMatching(
-        /^warned: vllm-\S+ may not start: its weights take at least 60\.63 of its 62\.03 GiB \(70B .*, so that no window is left\./,
+        /^warned: b may not start: its weights take at least 60\.63 of 62\.03 GiB\. .*, so that no window is left \(70B /,
       ),
     ]);
     expect(said({ id: "org/M-70B-FP8", settings: { gpuMemoryUtilization: 0.8 } })).toEqual([
@@ -395,7 +394,10 @@ describe("server-starts", () => {
     const container = (command: string[]) => verdictsOf("server-starts", [serving(...command)]);
     const id = "Qwen/Qwen3.5-397B-A17B-FP8";
     expect(container([id])).toMatchObject([
-      { verdict: "refused", message: expect.stringContaining("the model is too large for it") },
+      {
+        verdict: "refused",
+        message: expect.stringContaining("its weights take 356.79 GiB at least, of 122.8."),
+      },
     ]);
     expect(container([id, "-tp", "4"])).toMatchObject([{ verdict: "pass" }]);
     expect(container(["org/model"])).toMatchObject([{ verdict: "pass" }]);
@@ -417,16 +419,16 @@ describe("server-starts", () => {
     const machine = { instanceA: "none", inferenceServers: { a: small, b: serverInput(large) } };
     const planned = plan(stack(machine), { home: "/home/me" });
     const found = judge(declaredResources(planned)).filter(({ name }) => name === "server-starts");
-    expect(found.map(({ message }) => message.split(":")[0])).toEqual([
-      "vllm-large-8002 can't start",
-    ]);
+    expect(found.map(({ message }) => message.split(":")[0])).toEqual(["b can't start"]);
     // The setting to change is that server's.
     expect(found[0]?.message).toContain("machines.dgx.inferenceServers.b.gpuMemoryUtilization");
   });
 
   it("names no shorter window where not one token fits", () => {
     const [verdict] = said({ weightsGB: 22, settings: { gpuMemoryUtilization: 0.169 } });
-    expect(verdict).toContain("GiB for the cache.");
+    expect(verdict).toContain(
+      "refused: b can't start: its window needs 2.64 GiB of KV cache, at most 0.07 is left. Set `gpuMemoryUtilization: 0.44`.",
+    );
     expect(verdict).not.toContain("maxModelLen");
   });
 
@@ -435,7 +437,7 @@ describe("server-starts", () => {
     const refused = verdicts(tight).filter(({ verdict }) => verdict === "refused");
     expect(refused.map(({ name }) => name)).toEqual(["aggregate-utilization", "memory-sum"]);
     expect(refused[0]?.message).toContain(
-      "Only 0.18 is left for vllm-model-8001 beside the others, but it needs at least 0.22 to start, and 0.44 to be sure of it: lower another server, or leave this one out.",
+      "The servers of dgx claim 1.02 of its memory, and 0.90 is the limit. Instance A is not ours to lower: only its owner can, to 0.60 or less.",
     );
     expect(refused[1]?.message).toContain(
       "but it needs at least 0.22 to start, and 0.44 to be sure of it.",
@@ -554,19 +556,17 @@ describe("a machine component of one's own", () => {
   });
 
   it("names a share that suffices, and none where none is left", () => {
-    const given =
-      "b can't start: its weights take 6.00 GiB once loaded, but --gpu-memory-utilization 0.50 gives it 5.00 of 10 GiB.";
     const needs = { weightsGiB: 6, outsideGiB: 6 };
     const setting = "gpuMemoryUtilization";
     expect(judged({ ...needs, leastUtilization: 0.7 }, { fits: 0.7 })).toEqual([
       "refused",
-      `${given} Set \`gpuMemoryUtilization: 0.7\` or more (at most 0.7 fits).`,
+      `b can't start: its weights take 6.00 GiB, and its share is 5.00. Set \`gpuMemoryUtilization: 0.7\`. The plan still warns of the sum of the shares.`,
       setting,
       0.7,
     ]);
     expect(judged(needs, { fits: 0.9 })).toEqual([
       "refused",
-      `${given} It needs at least 1.00 to start, but at most 0.9 is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
+      `b can't start: its weights take 6.00 GiB, and its share is 5.00. It needs at least 1.00 to start, but at most 0.9 is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
       undefined,
       undefined,
     ]);
@@ -575,7 +575,7 @@ describe("a machine component of one's own", () => {
   it.each([
     [0, ""],
     [undefined, ""],
-    [1, " A `maxModelLen` of at most 1 fits without that change."],
+    [512, " A `maxModelLen` of at most 512 fits without that change."],
   ])("says what room there is, and the longest window of %d tokens", (longestWindow, shorter) => {
     const needs = {
       weightsGiB: 5,
@@ -585,8 +585,7 @@ describe("a machine component of one's own", () => {
       longestWindow,
     };
     expect(judged(needs, { command: ["--max-model-len", "8192"], fits: 0.9 })[1]).toBe(
-      "b can't start: one request of 8,192 tokens needs 2.00 GiB of KV cache, but --gpu-memory-utilization 0.50 gives it 5.00 of 10 GiB, " +
-        `which leaves at most 0.00 GiB for the cache. Set \`gpuMemoryUtilization: 0.8\` or more (at most 0.9 fits).${shorter}`,
+      `b can't start: its window needs 2.00 GiB of KV cache, at most 0.00 is left. Set \`gpuMemoryUtilization: 0.8\`.${shorter} That is one request of 8,192 tokens. Its share of 0.50 is 5.00 of 10 GiB.`,
     );
   });
 
@@ -595,21 +594,21 @@ describe("a machine component of one's own", () => {
       "at most the largest that leaves the floor",
       { leastUtilization: 0.6 },
       { fits: 0.9, keepingFloor: 0.7 },
-      "Set `gpuMemoryUtilization: 0.6` or more (at most 0.7 fits and leaves the memory floor).",
+      "Set `gpuMemoryUtilization: 0.6`.",
       0.6,
     ],
     [
       "the least that is sure, though nothing above it fits",
       { leastUtilization: 0.6, sureUtilization: 0.7 },
       { fits: 0.9, keepingFloor: 0.7 },
-      "Set `gpuMemoryUtilization: 0.7` to be sure that it starts: it needs at least 0.6, and at most 0.7 fits and leaves the memory floor.",
+      "Set `gpuMemoryUtilization: 0.7`.",
       0.7,
     ],
     [
       "the largest of all, where no share that leaves the floor suffices",
       { leastUtilization: 0.9 },
       { fits: 0.9, keepingFloor: 0.7 },
-      "Set `gpuMemoryUtilization: 0.9` (at most 0.9 fits). No share with which it starts leaves the memory floor (`memoryFloorGiB`), so the plan warns.",
+      "Set `gpuMemoryUtilization: 0.9`. That doesn't leave the memory floor (`memoryFloorGiB`), so the plan warns.",
       0.9,
     ],
   ])("is told of %s", (_, needs, limits, remedy, value) => {
@@ -618,7 +617,9 @@ describe("a machine component of one's own", () => {
       limits,
     );
     expect([verdict, setting, given]).toEqual(["refused", "gpuMemoryUtilization", value]);
-    expect(String(message).split(" 10 GiB. ").at(1)).toBe(remedy);
+    expect(message).toBe(
+      `b can't start: its weights take 6.00 GiB, and its share is 5.00. ${remedy}`,
+    );
   });
 
   it.each<[string, object, Limits, string, string, number | undefined]>([
@@ -647,19 +648,19 @@ describe("a machine component of one's own", () => {
       undefined,
     ],
     [
-      "a shorter window instead, be it of one token",
-      { outsideGiB: 1, longestWindow: 1 },
+      "a shorter window instead",
+      { outsideGiB: 1, longestWindow: 512 },
       { fits: 0.9 },
-      " A `maxModelLen` of at most 1 fits.",
+      " A `maxModelLen` of at most 512 fits.",
       "maxModelLen",
-      1,
+      512,
     ],
   ])("is told of a larger cache: %s", (_, needs, limits, remedy, setting, value) => {
     const command = ["--max-model-len", "8192", "--kv-cache-memory-bytes", "1073741824"];
     const planned = { weightsGiB: 0, windowGiB: 2, ...needs };
     expect(judged(planned, { command, ...limits })).toEqual([
       "refused",
-      `b can't start: one request of 8,192 tokens needs 2.00 GiB of KV cache, but --kv-cache-memory-bytes gives it 1.00 GiB.${remedy}`,
+      `b can't start: its window needs 2.00 GiB of KV cache, it has 1.00.${remedy} That is one request of 8,192 tokens.`,
       value === undefined ? undefined : setting,
       value,
     ]);
@@ -670,7 +671,7 @@ describe("a machine component of one's own", () => {
       "as much as its share",
       { weightsGiB: 2.1, outsideGiB: 2.1 },
       [],
-      "2.10 of its 5.00 GiB (by its name), and vLLM takes 2.90 GiB",
+      "2.10 of 5.00 GiB. vLLM takes 2.90 GiB",
     ],
     ["a little less than its share", { weightsGiB: 2.09, outsideGiB: 2.09 }, [], undefined],
     ["nothing that is known", { outsideGiB: 1 }, ["--gpu-memory-utilization", "0.3"], undefined],
@@ -678,11 +679,11 @@ describe("a machine component of one's own", () => {
       "with a fixed cache more than its share",
       { weightsGiB: 1.5, outsideGiB: 1.5 },
       ["--kv-cache-memory-bytes", "1073741824"],
-      "1.50 of its 5.00 GiB (by its name), and vLLM takes 3.90 GiB",
+      "1.50 of 5.00 GiB. vLLM takes 3.90 GiB",
     ],
   ])("whose weights are known by its name takes before any window %s", (...row) => {
     const [, needs, command, figures] = row;
-    const words = `b may not start: its weights take at least ${figures} beside them, so that no window is left. Set a larger \`gpuMemoryUtilization\`, or \`model.weightsGB\` if the name misleads.`;
+    const words = `b may not start: its weights take at least ${figures} beside them, so that no window is left (by its name). Set a larger \`gpuMemoryUtilization\`, or \`model.weightsGB\` if the name misleads.`;
     const said = figures === undefined ? PASS : ["warned", words, undefined, undefined];
     expect(judged({ ...needs, byName: "by its name" }, { command })).toEqual(said);
   });
@@ -691,17 +692,17 @@ describe("a machine component of one's own", () => {
     [
       "as large as the machine, known by its name",
       { weightsGiB: 10, byName: "by its name" },
-      "its weights take at least 10.00 GiB once loaded (by its name), but ",
+      "its weights take at least 10.00 GiB, and its share is 5.00.",
     ],
     [
       "larger than the machine, known by its name",
       { weightsGiB: 10.1, byName: "by its name" },
-      "its weights take at least 10.10 GiB (by its name), and the machine has 10: ",
+      "its weights take 10.10 GiB at least, of 10.",
     ],
     [
       "larger than the machine, known for certain",
       { weightsGiB: 11 },
-      "its weights take 11.00 GiB once loaded, but ",
+      "its weights take 11.00 GiB, and its share is 5.00.",
     ],
   ])("is refused with weights %s", (_, needs, words) => {
     expect(judged({ ...needs, outsideGiB: 10 })).toEqual([
@@ -720,7 +721,7 @@ describe("a machine component of one's own", () => {
       {
         verdict: "warned",
         message:
-          "Whether b can start isn't judged: nobody could weigh its model: write `model.weightsGB`.",
+          "Whether b can start isn't judged. Nobody could weigh its model: write `model.weightsGB`.",
       },
     ]);
   });

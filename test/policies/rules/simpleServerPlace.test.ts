@@ -16,16 +16,14 @@ describe("simple-server-place", () => {
   it("refuses an Ollama inside the chat UI beside one on the host", () => {
     expect(said(RULE, machine("host", WITH_OLLAMA))).toEqual([
       expect.stringContaining(
-        "refused: open-webui-8080 starts an Ollama of its own beside the one on the host: models pulled into one are missing in the other. Use an image without Ollama, or write `simpleServer: { mode: integrated }`.",
+        "refused: chatUi starts an Ollama of its own beside the one on the host. Use an image without Ollama, or write `simpleServer: { mode: integrated }`: models pulled",
       ),
     ]);
   });
 
   it("refuses one inside the chat UI where its image holds none", () => {
     expect(said(RULE, machine("integrated", CHAT))).toEqual([
-      expect.stringContaining(
-        "refused: dgx should have its simple server inside the chat UI's container",
-      ),
+      expect.stringContaining("refused: The chat UI's image of dgx has no Ollama inside."),
     ]);
   });
 

@@ -157,8 +157,9 @@ describe("a plan's screen", () => {
   });
 
   it("of several machines has a few lines for each, and names the machine of a warning", () => {
-    expect(screen(warnedOf(ranks({ model: model() }), "It is warm."))).toEqual([
-      "Nothing is refused. 1 warning, 0 notes.",
+    const judged = refusal({ verdict: "warned", message: "It is cold.", resource: "dgx1-b" });
+    expect(screen(warnedOf(ranks({ model: model() }), "It is warm."), [judged])).toEqual([
+      "Nothing is refused. 2 warnings, 0 notes.",
       "59.67 of dgx1's 121.63 GiB, 61.96 left",
       "  1 b       model, 55.67 GiB, rank 0 of 2, window 262,144, 4 agents at once,",
       "            decode not known",
@@ -171,6 +172,7 @@ describe("a plan's screen", () => {
       "  memory    [111111111111112...............] 2 operating system 4.00",
       "  first up  downloads 22.0 GB of models, about 20.0 GB for 1 image",
       "  ! dgx2: It is warm.",
+      "  ! dgx1: It is cold.",
     ]);
   });
 
