@@ -8,7 +8,7 @@ import type { DataOf } from "../planned/schema/dataOf";
 import type { harnessSchema } from "../planned/schema/services";
 import type { HarnessSettings } from "../settings/harness";
 import type { MachineSettings } from "../settings/machine";
-import { apiKeyVariable, reviewers } from "../settings/reviewers";
+import { apiKeyVariable, pairings, reviewers } from "../settings/reviewers";
 import {
   providersOf,
   providersProfile,
@@ -54,9 +54,35 @@ export function plannedHarness(
     mode: "0600",
     text: sessionAnalytics(harness, providers, served),
   };
-  const plan = { prefix, providers: profile.path, analytics: analytics.path };
+  const plan = {
+    prefix,
+    providers: profile.path,
+    analytics: analytics.path,
+    reviewers: reviewersPlanned(harness, providers),
+    keyVariable: keySent(harness, providers) ?? null,
+  };
   return { plan, files: [profile, analytics] };
 }
+
+/** What each provider is for. */
+function reviewersPlanned(harness: HarnessSettings, providers: readonly ServedProvider[]) {
+  const names = providers.map(({ name }) => name);
+  const pairs = pairings(harness, names);
+  const judging = judgeOf(harness, providers)?.name;
+  return names.map((provider) => ({
+    provider,
+    reviews: pairs.filter(({ peer }) => peer === provider).map(({ subject }) => subject),
+    judges: provider === judging,
+  }));
+}
+
+/** The variable with the key, where a server is sent one. */
+const keySent = (harness: HarnessSettings, providers: readonly ServedProvider[]) =>
+  providers.some(({ kind }) => kind === "inference-server") ? apiKeyVariable(harness) : undefined;
+
+/** Whose model judges sessions. */
+const judgeOf = ({ judge }: HarnessSettings, providers: readonly ServedProvider[]) =>
+  providers.find(({ name }) => name === judge) ?? providers[0];
 
 /** Warnings about the harness's files before they are written, each with its code. */
 export function harnessWarnings(machine: MachineSettings): [code: string, message: string][] {
@@ -102,7 +128,7 @@ function sessionAnalytics(
   providers: readonly ServedProvider[],
   { servers, simpleServer }: ServedHere,
 ): string {
-  const judging = providers.find(({ name }) => name === harness.judge) ?? providers[0];
+  const judging = judgeOf(harness, providers);
   const judge = judging && { backend: BACKENDS[judging.kind], model: judging.model };
   const tools = Object.keys(analyticsSchema().parse({}).judge.by_copilot).sort();
   const ollama_url = simpleServer.mode === "host" ? simpleServer.baseUrl : undefined;

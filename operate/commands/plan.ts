@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
-import { terminalWidth } from "../../commandLine/layout";
+import { terminalWidth, type Width } from "../../commandLine/layout";
 import { type Format, say } from "../../commandLine/output";
 import { replaceFile } from "../../commandLine/replaceFile";
 import { closeIds } from "../../components/catalogue";
@@ -15,6 +15,7 @@ import { PLAN_VERSION } from "../../components/planned";
 import { SERVICES } from "../../components/services";
 import type { StackSettings } from "../../components/settings";
 import { parseStackFile } from "../../components/settings";
+import { attempt } from "../../faults/defined";
 import { readTextFile } from "../../faults/textFile";
 import { isHere } from "../../machines/address";
 import { fingerprintOfText } from "../../machines/update/fingerprint";
@@ -24,6 +25,7 @@ import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { compare } from "../plan/against";
 import { sectionMarkdown, sectionText } from "../plan/changeReport";
 import { dockerRun } from "../plan/dockerRun";
+import { fileGroups, filesText } from "../plan/filesText";
 import { judgedPlan } from "../plan/judgedPlan";
 import { meminfoIn } from "../plan/meminfoFile";
 import { otherStacks } from "../plan/otherStacks";
@@ -59,7 +61,7 @@ export function planCommand(): Command {
     arguments: [
       new Argument(
         "[name]",
-        `show one server or service: \`b\`, ${SERVICES.map(({ name }) => `\`${name}\``).join(", ")}`,
+        `show one server or service (\`b\`, ${SERVICES.map(({ name }) => `\`${name}\``).join(", ")}), or the files of a client or the harness (\`codex\`, \`harness\`)`,
       ),
     ],
     formats: ["text", "json", "markdown"],
@@ -139,8 +141,7 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
       failed: failed || (strict && isLessSure),
     };
   }
-  if (name !== undefined)
-    return { result, text: partText(named(planned.machines, name), width), failed };
+  if (name !== undefined) return { result, text: namedText(planned.machines, name, width), failed };
   const typed = typedFor(options);
   if (full) {
     const text = planText(planned, policies, width, { typed, ...startsOn(planned, file) });
@@ -151,6 +152,14 @@ async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome
   const screen = planScreen(planned, policies, { width, typed, machines, next });
   const said = notes ? notesText(findingsOf(planned, policies, typed).notes, width) : "";
   return { result, text: [screen, said].filter(Boolean).join("\n\n"), failed };
+}
+
+/** A server or service, or the files of what has no container. */
+function namedText(machines: readonly MachinePlan[], name: string, width: Width): string {
+  const groups = fileGroups(machines);
+  const isServer = attempt(() => named(machines, name)) !== undefined;
+  const files = isServer ? undefined : filesText(machines, name);
+  return files ?? partText(named(machines, name, groups), width);
 }
 
 /** What to run next, and what shows the rest of the plan. */

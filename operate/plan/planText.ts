@@ -158,7 +158,7 @@ const containerText = (machine: MachinePlan, container: PlannedContainer) => [
 /**
  * The applied plan repeats this plan, and launchers mostly repeat each other: `--out` writes them.
  */
-function fileText(
+export function fileText(
   { elevate }: MachinePlan,
   { role, purpose, path, mode, here, text }: PlannedFile,
 ): string[] {

@@ -1,5 +1,5 @@
 import { changesOf } from "../../components/change";
-import { readAppliedPlans } from "../../components/evidence";
+import { operatorHome, readAppliedPlans } from "../../components/evidence";
 import type { MachinePlan, Plan } from "../../components/plan";
 import type { StackSettings } from "../../components/settings";
 import { isHere } from "../../machines/address";
@@ -21,7 +21,8 @@ export async function viewsOf(
     const own = settings.machines[name];
     const downloads = own && (await downloadsOf(machine, own));
     const known = applied[name];
-    return [name, { ...(known && { applied: known }), ...(downloads && { downloads }) }];
+    const home = machine.home ?? operatorHome();
+    return [name, { home, ...(known && { applied: known }), ...(downloads && { downloads }) }];
   });
   return Object.fromEntries(await Promise.all(views));
 }

@@ -76,8 +76,13 @@ const ALSO: Readonly<Record<string, string>> = {
  * The thing that somebody means by `b`, `bridge`, `chatUi`, the name of a container, or one of
  * these behind `MACHINE.`. Throws `WrongUse`, with the names that there are, for a name that
  * nothing has, and `SeveralMeant` for one that more than one has.
+ * @param also further names that the caller takes
  */
-export function named(machines: readonly MachinePlan[], name: string): Named {
+export function named(
+  machines: readonly MachinePlan[],
+  name: string,
+  also: readonly string[] = [],
+): Named {
   const all = machines.flatMap(namedOn);
   const found = all.filter((each) => namesOf(each).includes(name));
   const spoken = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -88,7 +93,7 @@ export function named(machines: readonly MachinePlan[], name: string): Named {
   if (only !== undefined && others.length === 0) return only;
   if (only !== undefined)
     throw new SeveralMeant(name, `${name} is on several machines`, [only, ...others].map(fullName));
-  const known = knownNames(machines);
+  const known = [...knownNames(machines), ...also];
   const near = nearOf(name, [...known, ...all.flatMap(namesOf)], "");
   throw new WrongUse(
     `Nothing in the stack file is called ${name}.${near === "" ? "" : ` ${near}`} There is: ${known.join(", ") || "nothing"}.`,

@@ -125,6 +125,20 @@ export const harnessSchema = z
     prefix: text().describe("Prefix of the harness's environment variables, underscore included."),
     providers: text().describe("Path of the providers profile."),
     analytics: text().describe("Path of the session-analytics file."),
+    reviewers: z
+      .array(
+        z.object({
+          provider: text(),
+          reviews: texts().describe("Subjects whose peer it is."),
+          judges: z.boolean().describe("Whether its model judges sessions."),
+        }),
+      )
+      .exactOptional()
+      .describe("Who reviews and judges, in the order in which they are tried."),
+    keyVariable: text()
+      .nullable()
+      .exactOptional()
+      .describe("Variable with the key that inference servers are sent; `null` if they get none."),
   })
   .meta({
     id: "Harness",

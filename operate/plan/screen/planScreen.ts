@@ -6,6 +6,7 @@ import type { Judged } from "../../../policies/judge";
 import { downloadsDoubt } from "../../fetch/downloads";
 import { FINE, refusalOrDoubt } from "../verdict";
 import { countsText, findingsOf, refusalLines, warningLines } from "./findings";
+import { harnessRow } from "./harness";
 import { barText, othersText, sumText } from "./memory";
 import { rowLines, textColumn } from "./rows";
 import { doubtfulServers, serverRows, withRows } from "./servers";
@@ -69,8 +70,8 @@ function headText(machines: readonly MachinePlan[], policies: readonly Judged[])
 }
 
 /** Most lines of a machine's rows, beside those of its servers. */
-const ALONE = { memory: 4, update: 3, use: 4 };
-const AMONG_SEVERAL = { memory: 1, update: 2, use: 2 };
+const ALONE = { memory: 4, update: 3, use: 4, harness: 2 };
+const AMONG_SEVERAL = { memory: 1, update: 2, use: 2, harness: 1 };
 
 const MEMORY = "memory";
 
@@ -79,7 +80,11 @@ const SHORT_BAR = 32;
 
 function oneMachine(machine: MachinePlan, view: MachineView, width: Width): string[] {
   const servers = serverRows(machine);
-  const below = [...updateRows(machine, view, ALONE.update), ...useRow(machine, ALONE.use)];
+  const below = [
+    ...updateRows(machine, view, ALONE.update),
+    ...useRow(machine, ALONE.use),
+    ...harnessRow(machine, view, ALONE.harness),
+  ];
   const column = textColumn([...servers, { label: MEMORY }, ...below]);
   const others = othersText(machine, withRows(machine));
   const sum = `${sumText(machine)}${others === "" ? "" : `: ${others}`}`;
@@ -94,6 +99,7 @@ function oneOfSeveral(machine: MachinePlan, view: MachineView, width: Width): st
   const below = [
     ...updateRows(machine, view, AMONG_SEVERAL.update),
     ...useRow(machine, AMONG_SEVERAL.use),
+    ...harnessRow(machine, view, AMONG_SEVERAL.harness),
   ];
   const column = textColumn([...servers, { label: MEMORY }, ...below]);
   const others = othersText(machine, withRows(machine));

@@ -154,8 +154,10 @@ const originText = ({ source }: Figure): string => source.split(/[,;:]/)[0] ?? s
 
 function instanceARow(machine: MachinePlan): Row[] {
   if (machine.hostInstance === "none") return [];
+  const { servedModelName } = machine.hostInstance;
   const url = machine.endpoints.flatMap((each) => (each.key === INSTANCE_A ? [each.url] : []));
-  const facts = [`${NAME_OF_A}, which isn't ours`, takenText(machine, NAME_OF_A), ...url];
+  const model = servedModelName === undefined ? [] : [servedModelName];
+  const facts = [`${NAME_OF_A}, which isn't ours`, ...model, takenText(machine, NAME_OF_A), ...url];
   return [
     { label: labelOf(machine, NAME_OF_A, LABEL_OF_A), texts: [facts.join(", ")], most: MOST },
   ];

@@ -24,6 +24,8 @@ export interface MachineView {
   readonly applied?: Applied;
   /** What it lacks of its plan. */
   readonly downloads?: Downloads;
+  /** The home directory of who plans, where paths begin with it. */
+  readonly home?: string;
 }
 
 /** What an update does to a machine: all of it at the first time, then what changes. */

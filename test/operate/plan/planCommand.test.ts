@@ -221,6 +221,28 @@ describe("serving plan", () => {
     },
   );
 
+  it.each([
+    ["harness", ["/providers.toml ", "/session-analytics.json "]],
+    ["clientEnv", ["/client.env ", "/local-env "]],
+    ["dgx.codex-config", ["/local-serving.config.toml "]],
+    ["local-claude", ["/local-claude "]],
+  ])("shows the files of %s", async (name, paths) => {
+    const file = edited("      instanceA:", "      harness: {}\n      instanceA:");
+    const { code, out } = await runServing(["plan", "--file", file, name], { NO_COLOR: "1" });
+    expect(code).toBe(0);
+    const shown = out.split("\n").filter((line) => /^ *File /.test(line));
+    expect(shown).toHaveLength(paths.length);
+    for (const [at, path] of paths.entries()) expect(shown[at]).toContain(path);
+  });
+
+  it("names what has files where a name is unknown", async () => {
+    const { code, err } = await runServing(["plan", "codx"]);
+    expect(code).toBe(2);
+    expect(err).toContain("Did you mean `codex`?");
+    expect(err).toContain("client-env");
+    expect(err).not.toContain("harness");
+  });
+
   it("says all faults of a stack file with their lines, and ends with 1", async () => {
     const { code, out, err } = await runServing([
       "plan",

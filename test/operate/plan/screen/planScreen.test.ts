@@ -156,6 +156,22 @@ describe("a plan's screen", () => {
     ]);
   });
 
+  it("says what the harness points at, by its file, and what instance A is declared to serve", () => {
+    const harness = { judge: "ollama", peerFor: { pi: "ollama" }, embeddingModel: "e" };
+    const instanceA = { port: 8000, gpuMemoryUtilization: 0.45, servedModelName: "a-model" };
+    const lines = screen(warnedOf(whole({ harness, instanceA }), "It is warm."), [], {
+      machines: { dgx: { home: HOME } },
+    });
+    expect(lines.filter((line) => line.includes("instance A"))).toEqual([
+      "  1 A       instance A, which isn't ours, a-model, 55.67 GiB,",
+    ]);
+    expect(lines.slice(lines.findIndex((line) => line.startsWith("  harness")))).toEqual([
+      "  harness   ~/.hx/providers.toml: local-b (reviews claude, codex), ollama",
+      "            (reviews pi; judges), key in HX_LOCAL_KEY",
+      "  ! It is warm.",
+    ]);
+  });
+
   it("of several machines has a few lines for each, and names the machine of a warning", () => {
     const judged = refusal({ verdict: "warned", message: "It is cold.", resource: "dgx1-b" });
     expect(screen(warnedOf(ranks({ model: model() }), "It is warm."), [judged])).toEqual([
