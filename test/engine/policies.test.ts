@@ -42,7 +42,7 @@ describeEngine("the policy pack under the engine", () => {
         expect(sums[0]?.message).toContain(share);
       }
       expect(sums[0]).toMatchObject({ level: "mandatory" });
-      expect(sums[0]?.message).toContain("The limit is 0.90.");
+      expect(sums[0]?.message).toContain("and 0.90 is the limit.");
     });
 
     it.each([
@@ -50,38 +50,38 @@ describeEngine("the policy pack under the engine", () => {
       [
         "inference-image",
         "unpinned",
-        /unpinned runs `vllm\/vllm-openai:nightly`, which is not pinned/,
+        /unpinned's image isn't pinned: its tag `nightly` is a development build\./,
       ],
       ["inference-image", "unrecorded", /the versions inside are not recorded/],
       [
         "inference-image",
         "old",
-        /vllm 0\.26\.0rc1, below 0\.26\.0; it holds transformers 5\.7\.0, below 5\.8\.0/,
+        /vllm 0\.26\.0rc1, below 0\.26\.0\. .* It holds transformers 5\.7\.0, below 5\.8\.0\./,
       ],
-      ["inference-image", "output", /its image is a value that is not known yet/],
-      ["moving-tag", "unpinned", /has the tag `nightly`, which moves/],
-      ["deny-list", "compromised", /holds litellm 1\.82\.7: these releases were compromised/],
+      ["inference-image", "output", /The image of output is a value that is not known yet/],
+      ["moving-tag", "unpinned", /its tag `nightly` moves\./],
+      [
+        "deny-list",
+        "compromised",
+        /holds litellm 1\.82\.7, which must not run\. .* these releases were compromised/,
+      ],
       [
         "transformers-range",
         "range-record",
-        /transformers 5\.18\.0 is recorded of its image, but vLLM 0\.31\.0 asks for >=5\.10\.4,<5\.18/,
+        /Transformers 5\.18\.0 doesn't suit vLLM 0\.31\.0 .* that vLLM asks for >=5\.10\.4,<5\.18\./,
       ],
       ["inference-container", "bare", /bare lacks all GPUs/],
       ["inference-container", "bare", /bare lacks the host's IPC namespace/],
       ["inference-container", "bare", /bare lacks a restart policy/],
-      [
-        "host-ports",
-        "on-a",
-        /on-a takes host port 8000, which belongs to the host-installed instance A/,
-      ],
+      ["host-ports", "on-a", /on-a takes host port 8000, which is instance A's\./],
       ["tool-calling", "parserless", /--enable-auto-tool-choice without --tool-call-parser/],
+      ["tool-calling", "clientless", /codex would use clientless, which makes no tool calls\./],
       [
-        "tool-calling",
+        "reasoning-parser",
         "clientless",
-        /codex would use clientless, which makes no structured tool calls/,
+        /clientless has a reasoning parser for a model without a thinking mode\./,
       ],
-      ["reasoning-parser", "clientless", /m is declared to have no thinking mode/],
-      ["secret-values", "secret", /secret \(not shown\) in the variable HF_TOKEN/],
+      ["secret-values", "secret", /secret \(not shown\) in its variable HF_TOKEN\./],
     ])("%s refuses %s", (policy, resource, words) => {
       const said = run().of(policy, resource);
       expect(said.map((each) => each.message).join("\n")).toMatch(words);
@@ -92,7 +92,7 @@ describeEngine("the policy pack under the engine", () => {
       const said = [...run().of("host-ports", "web"), ...run().of("host-ports", "web2")];
       expect(said).toHaveLength(1);
       expect(said[0]?.message).toMatch(
-        /takes host port 8080\/tcp on .*Give one of them another port/,
+        /both take host port 8080\/tcp\. Give one of them another port/,
       );
     });
 
@@ -152,7 +152,7 @@ describeEngine("the policy pack under the engine", () => {
     it("stops before anything under the machine is touched", () => {
       expect(run().code).not.toBe(0);
       expect(run().of("aggregate-utilization", "dgx")[0]?.message).toContain(
-        "claim 0.95 of its memory (115.5 of 121.63 GiB): instance A (host, port 8000) 0.50 + b 0.45.",
+        "claim 0.95 of its memory, and 0.90 is the limit.",
       );
       expect(run().program.has("touched")).toBe(false);
     });
@@ -166,7 +166,7 @@ describeEngine("the policy pack under the engine", () => {
     afterAll(() => opened?.close());
 
     it.each([
-      ["0.45", 1, "claim 0.95 of its memory (115.5 of 121.63 GiB)"],
+      ["0.45", 1, "claim 0.95 of its memory, and"],
       ["0.4", 0, undefined],
     ])("judges a server of %s, and ends with %s", async (share, code, words) => {
       await opened?.apply({ MACHINE_SHARE: share });

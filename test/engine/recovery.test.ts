@@ -74,7 +74,7 @@ describeEngineWithGpus("an `up` that fails half way", () => {
     );
     // A refusal has a dash before it, a warning has none.
     expect(said(up)).toMatch(
-      /- preflight of dgx: totalGiB is declared as 4096, but the machine has ([\d.]+): the plan counts [\d.]+ GiB that don't exist\. Set `totalGiB: \1`/,
+      /- preflight of dgx: totalGiB is 4096, but the machine has ([\d.]+)\. Set `totalGiB: \1`\. The plan counts [\d.]+ GiB that don't exist\./,
     );
     expect(up.steps.filter(({ type }) => type.startsWith("docker:"))).toEqual([]);
   });
