@@ -35,6 +35,10 @@ export function enginePolicies(rules: readonly Rule[], locate?: Locate): Policie
 /** What a policy says of a violation of which the program tells all. */
 const TOLD = "The program's error says what to change, and where.";
 
+/** What lies below our component in somebody's program has its settings, and no stack file. */
+const placesOf = (urn: string | undefined) =>
+  urn?.includes(`${TYPE.localServing}$`) === true ? "settings" : undefined;
+
 /** How a policy reads resources, and the lines of the stack file. */
 interface Reading {
   readonly inputs: Inputs;
@@ -54,7 +58,8 @@ function policy(
         reportViolation(
           kind === "violation" && inputs.isTold(rule, finding)
             ? TOLD
-            : placed(finding.message, settingOf(finding), locate).message,
+            : placed(finding.message, settingOf(finding), placesOf(finding.resource.urn) ?? locate)
+                .message,
           finding.resource.urn,
         );
     }

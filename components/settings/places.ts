@@ -69,11 +69,12 @@ export type Locate = (path: readonly string[]) => {
 export function placed(
   message: string,
   change: SettingToChange | undefined,
-  // Without a stack file there are no places.
-  locate: Locate = () => ({}),
+  // Without a stack file there are no places; `settings` are those that a program gave.
+  places: Locate | typeof GIVEN_AS = () => ({}),
 ) {
   if (change === undefined) return { message };
   const { value } = change;
+  const locate: Locate = places === GIVEN_AS ? (path) => ({ path: givenPath(path) }) : places;
   const { line, path: given } = locate(change.path);
   const path = given ?? dotted(change.path);
   const where = line === undefined ? "" : `, line ${line}`;
@@ -81,7 +82,7 @@ export function placed(
   const write =
     value === undefined ? path : `${path}: ${stringify(value, { lineWidth: 0 }).trim()}`;
   return {
-    message: `${message} In the ${given === undefined ? STACK_FILE : "settings"}${where}: \`${write}\`.`,
+    message: `${message} In the ${given === undefined ? STACK_FILE : GIVEN_AS}${where}: \`${write}\`.`,
     ...defined({ path, line, value }),
   };
 }

@@ -63,6 +63,30 @@ describe("the policies of the pack", () => {
     }
   });
 
+  it("name settings as a program gave them, where they are below its component", () => {
+    const labels = [
+      { label: "local-serving.machine", value: "dgx" },
+      { label: "local-serving.server", value: "b" },
+    ];
+    const written = (parents: string) => {
+      const urn = `urn:pulumi:test::mine::${parents}${TYPE.container}::dgx-b`;
+      const said: string[] = [];
+      for (const policy of enginePolicies(rules, () => ({ line: 7 })))
+        if (policy.name === "inference-image" && "validateResource" in policy)
+          [policy.validateResource].flat()[0]?.(
+            asArgs({ ...server({ image: "vllm/vllm-openai:v0.30.0", labels }), urn }),
+            (message) => said.push(message),
+          );
+      return said.map((each) => / In the [^:]*: .*/.exec(each)?.[0]);
+    };
+    expect(written(`${TYPE.localServing}$${TYPE.machine}$`)).toEqual([
+      " In the settings: `settings.dgx.inferenceServers.b.image`.",
+    ]);
+    expect(written(`${TYPE.machine}$`)).toEqual([
+      " In the stack file, line 7: `machines.dgx.inferenceServers.b.image`.",
+    ]);
+  });
+
   it("have exactly three that are fixed, all mandatory", () => {
     const fixed = rules.filter((rule) => rule.fixed);
     expect(fixed.map((rule) => rule.name)).toEqual([
