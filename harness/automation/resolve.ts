@@ -81,7 +81,7 @@ export function resolveContract(
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the environment says of `review.max_rounds`. */
-type ReviewOverride = ReturnType<typeof reviewOverride>;
+export type ReviewOverride = ReturnType<typeof reviewOverride>;
 
 /**
  * Reads `<prefix>REVIEW_MAX_ROUNDS`; no rounds when it is unset, faulty, or empty, which counts as
@@ -95,13 +95,4 @@ export function reviewOverride(environment: Environment, prefix: string) {
   if (Number.isSafeInteger(rounds) && rounds >= 1) return { variable, rounds };
   const wrong = `The environment variable ${variable} overrides this key and must be a whole number of at least 1.`;
   return { variable, wrong };
-}
-
-/** The resolved limits in words, with the variable that set one. */
-export function reviewLimitsText(
-  { max_rounds, loop_timeout_sec }: AutomationConfig["review"],
-  { variable, rounds }: ReviewOverride,
-): string {
-  const source = rounds === undefined ? "" : ` (from ${variable})`;
-  return `review: at most ${max_rounds} rounds per attempt${source}, ${loop_timeout_sec} s for all rounds together`;
 }

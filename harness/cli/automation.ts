@@ -5,7 +5,8 @@ import { endingInOrder } from "../../commandLine/interrupt";
 import { FaultyInput } from "../../faults/fault";
 import { commandEnvironment } from "../app/commandEnvironment";
 import { checkAutomation } from "../automation/checkAutomation";
-import { reviewLimitsText, reviewOverride } from "../automation/resolve";
+import { contractLines, uncheckedText } from "../automation/contractText";
+import { reviewOverride } from "../automation/resolve";
 import { freezeContract } from "../gates/freezeContract";
 import { checked, checkOutcome } from "./checkResult";
 import {
@@ -28,10 +29,12 @@ export function checkAutomationCommand(): Command {
     run: (options: AutomationOptions, file: string) =>
       checked(file, () => {
         const check = checkAutomation(automationFiles(file, options), process.env, options.prefix);
+        if (check.resolved === null) return checkOutcome(file, check);
         const override = reviewOverride(process.env, options.prefix);
-        const limits =
-          check.resolved === null ? [] : [reviewLimitsText(check.resolved.review, override)];
-        return checkOutcome(file, check, limits);
+        return checkOutcome(file, check, {
+          lines: contractLines(check.resolved, override),
+          end: uncheckedText(check.resolved, options),
+        });
       }),
   });
 }

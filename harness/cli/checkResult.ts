@@ -23,19 +23,34 @@ export function checkResult(faults: readonly Fault[], resolved: unknown): CheckR
   return { valid, issues: faults, resolved: valid ? (resolved ?? null) : null };
 }
 
-/** A checked file: its faults, `more` lines, and whether it is valid. */
+/** What a check prints beside its faults. */
+interface Beside {
+  /** Lines above the last one. */
+  readonly lines?: readonly string[];
+  /** What the last line adds to its verdict, such as what nobody checked. */
+  readonly end?: string;
+}
+
+/** A checked file: its faults, and whether it is valid. */
 export function checkOutcome(
   file: string,
   result: CheckResult,
-  more: readonly string[] = [],
+  { lines = [], end = "" }: Beside = {},
 ): Outcome {
-  const count = result.issues.filter(({ severity }) => severity === "error").length;
-  const verdict = result.valid ? "valid" : counted(count, "fault");
+  const verdict = `${file}: ${verdictOf(result)}${end}`;
   return {
     result: { ...result, issues: listed(result.issues) },
-    text: [...issueLines(result.issues, file), ...more, `${file}: ${verdict}`].join("\n"),
+    text: [...issueLines(result.issues, file), ...lines, verdict].join("\n"),
     failed: !result.valid,
   };
+}
+
+/** Valid or not, and how many warnings there are. */
+function verdictOf({ valid, issues }: CheckResult): string {
+  const errors = issues.filter(({ severity }) => severity === "error").length;
+  const warnings = issues.length - errors;
+  const verdict = valid ? "valid" : counted(errors, "fault");
+  return warnings === 0 ? verdict : `${verdict}, ${counted(warnings, "warning")}`;
 }
 
 /**

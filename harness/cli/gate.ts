@@ -2,9 +2,11 @@ import type { Command } from "commander";
 import { command, commandGroup, type Outcome } from "../../commandLine/command";
 import { type Refusal, WrongUse } from "../../commandLine/exit";
 import { faultLine } from "../../faults/fault";
+import { shellWords } from "../../faults/shellWords";
 import type { RunSetting } from "../app/ledger";
-import { coverageGate, type GateResult } from "../gates/coverageGate";
+import { CONTRACT_FILE, coverageGate, type GateResult } from "../gates/coverageGate";
 import { visualGate } from "../gates/visualGate";
+import { DEFAULT_HARNESS } from "../harness";
 import { type ContractOptions, contractOptions, readContract, withLedger } from "./options";
 
 /** `serving harness gate`: what a change must pass before it lands. */
@@ -23,11 +25,13 @@ const GATES: readonly GateForm[] = [
     description:
       "Run the coverage command in the project and judge its report by the contract's floors and baseline.",
     example: "harness gate coverage --contract contract.json",
-    prepare: ({ contract: { verification }, baseline }, { project: root }) => {
+    prepare: ({ contract: { verification }, baseline }, options) => {
+      const { project: root } = options;
       const { coverage } = verification;
       if (coverage === undefined)
         throw new WrongUse("the contract has no coverage (verification.coverage)");
-      return (run) => coverageGate({ coverage, root, ...run }, baseline);
+      const freezing = freezeCommand(options);
+      return (run) => coverageGate({ coverage, root, freezing, ...run }, baseline);
     },
   },
   {
@@ -44,6 +48,18 @@ const GATES: readonly GateForm[] = [
     },
   },
 ];
+
+/** The command that freezes what these options resolve, as it can be typed. */
+function freezeCommand({ config = "automation.yaml", ...options }: ContractOptions): string {
+  const { mapping, presets, registry, providers, project, prefix } = options;
+  const given = Object.entries({ mapping, presets, registry, providers, project, prefix }).flatMap(
+    ([name, value]) => (value === undefined || value === USUAL[name] ? [] : [`--${name}`, value]),
+  );
+  return `serving harness freeze automation ${shellWords([config, "--out", CONTRACT_FILE, ...given])}`;
+}
+
+/** What these options are when nobody gives them. */
+const USUAL: Readonly<Record<string, string>> = { project: ".", prefix: DEFAULT_HARNESS.prefix };
 
 interface GateForm {
   readonly name: string;

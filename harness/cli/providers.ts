@@ -1,6 +1,7 @@
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { defined } from "../../faults/defined";
+import { counted } from "../../faults/quoting";
 import type { ProviderVerdict } from "../providers/chatProbe";
 import { checkProfile, resolvedProfile } from "../providers/check";
 import { isMetered, measuredUsd } from "../providers/cost";
@@ -46,7 +47,8 @@ export function checkProvidersCommand(): Command {
           ...reviewers.map(chainLine),
           ...costs.map(costLine),
         ];
-        const { text, failed = false } = checkOutcome(file, result, lines);
+        const end = probesText(probes, result.valid);
+        const { text, failed = false } = checkOutcome(file, result, { lines, end });
         return {
           result: { ...result, probes, reviewers, costs },
           text,
@@ -58,6 +60,13 @@ export function checkProvidersCommand(): Command {
 
 const probeLine = ({ name, status, detail, fix }: ProviderVerdict): string =>
   `${status}: ${name}: ${detail}${fix === "" ? "" : `. ${fix}`}`;
+
+/** How many probes failed of those that could be made. */
+function probesText(probes: readonly ProviderVerdict[], isValid: boolean): string {
+  const made = probes.filter(({ status }) => status !== "skip").length;
+  const failed = probes.filter(({ status }) => status === "fail").length;
+  return failed === 0 ? "" : `, ${isValid ? "but" : "and"} ${failed} of ${counted(made, "probe")} failed`;
+}
 
 function chainLine({ subject, tried, chosen }: ReviewerChain): string {
   const steps = tried.map(({ provider, outcome, detail }) => `${provider} (${outcome}: ${detail})`);

@@ -16,10 +16,10 @@ export type GateResult = {
 };
 
 /** Measures coverage and judges it by the contract's floors and the captured baseline. */
-export async function coverageGate(setting: MeasureSetting, baseline: CapturedBaseline | null) {
-  const { coverage, ledger } = setting;
+export async function coverageGate(setting: CoverageSetting, baseline: CapturedBaseline | null) {
+  const { coverage, ledger, freezing } = setting;
   const lacksBaseline = coverage.baseline === "admission" && baseline === null;
-  const measured = lacksBaseline ? { fault: NO_BASELINE } : await measureCoverage(setting);
+  const measured = lacksBaseline ? { fault: noBaseline(freezing) } : await measureCoverage(setting);
   const failures =
     "fault" in measured ? [measured.fault] : coverageFailures(coverage, measured, baseline);
   const outcome: GateResult = { verdict: failures.length === 0 ? "pass" : "fail", failures };
@@ -29,8 +29,16 @@ export async function coverageGate(setting: MeasureSetting, baseline: CapturedBa
   return result;
 }
 
-const NO_BASELINE =
-  "baseline `admission` needs a captured baseline: freeze the contract first (serving harness freeze automation) and pass it with --contract";
+interface CoverageSetting extends MeasureSetting {
+  /** The command that freezes the contract in `CONTRACT_FILE`. */
+  readonly freezing: string;
+}
+
+/** Where the commands that we name put a contract. */
+export const CONTRACT_FILE = "contract.json";
+
+const noBaseline = (freezing: string): string =>
+  `baseline \`admission\` needs a captured baseline: freeze the contract first with \`${freezing}\`, then give \`--contract ${CONTRACT_FILE}\` instead of --config`;
 
 /**
  * How far two percentages may differ by rounding alone, in percentage points: far below what any

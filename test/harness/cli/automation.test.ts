@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../../operate/runServing";
@@ -39,7 +39,7 @@ describe("serving harness check automation", () => {
     const file = join(directoryWith("a.yaml", "review:\n  max_rounds: 4\n"), "a.yaml");
     const check = ["harness", "check", "automation", file];
     expect((await runServing(check, env)).out).toBe(
-      `review: at most ${rounds} rounds per attempt${source}, 900 s for all rounds together\n${file}: valid\n`,
+      `review: at most ${rounds} rounds per attempt${source}, 900 s for all rounds together\n${file}: valid; not checked: what the requirements need (--mapping)\n`,
     );
     const json = await runServing([...check, "--format", "json"], env);
     expect(JSON.parse(json.out).resolved.review).toEqual({
@@ -109,6 +109,35 @@ describe("serving harness check automation", () => {
 });
 
 describe("serving harness init automation", () => {
+  test("says what each block resolves to, and what no option was given for", async () => {
+    const fixtures = resolve("test/harness/fixtures/automation");
+    const file = join(fixtures, "automation.yaml");
+    const check = ["harness", "check", "automation", file, "--presets", join(fixtures, "presets")];
+    const { out } = await runServing(check);
+    const lines = out.trimEnd().split("\n");
+    expect(lines.map((line) => line.slice(0, line.indexOf(":")))).toEqual([
+      "review",
+      "coverage",
+      "app",
+      "conformance",
+      "visual",
+      "routing",
+      "caps",
+      "unattended",
+      file,
+    ]);
+    expect(lines[1]).toContain("branches at least 75 %");
+    expect(lines[1]).toContain("(with preset web-app)");
+    expect(lines.at(-1)).toBe(
+      `${file}: valid; not checked: evaluator (--providers), routing's names (--registry), what the requirements need (--mapping)`,
+    );
+    const given = ["--providers", "--registry", "--mapping"].flatMap((option, at) => [
+      option,
+      join(fixtures, ["providers.toml", "routing.toml", "verification.yaml"][at] ?? ""),
+    ]);
+    expect((await runServing([...check, ...given])).out).toContain(`${file}: valid\n`);
+  });
+
   test("writes a template that is valid, and never replaces a file", async () => {
     const directory = temporaryFolder("config-init-");
     expect((await run(directory, "init", "automation")).code).toBe(0);

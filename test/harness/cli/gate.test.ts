@@ -19,6 +19,17 @@ const coverage = {
   min_line_pct: 1,
 };
 
+test("a gate that needs a baseline names the whole command that captures one", async () => {
+  const brownfield = { ...coverage, parser: "lcov", baseline: "admission", max_regression_pct: 1 };
+  const { project, file } = config({ verification: { coverage: brownfield } });
+  const gate = ["harness", "gate", "coverage", "--config", file, "--project", project];
+  const { code, out } = await runServing(gate);
+  expect(code).toBe(1);
+  expect(out).toContain(
+    `serving harness freeze automation ${file} --out contract.json --project ${project}\``,
+  );
+});
+
 describe.each(["coverage", "visual"])("serving harness gate %s", (gate) => {
   test("a faulty config fails it: exit 1, the verdict on stdout as one document, nothing run", async () => {
     const { project, file } = config({ verification: { coverage } });

@@ -46,7 +46,7 @@ function gate(root: string, change: Partial<Contract> = {}, extra: object = {}) 
     interrupt: new AbortController().signal,
     ...extra,
   };
-  return coverageGate(setting, null);
+  return coverageGate({ ...setting, freezing: "serving freeze" }, null);
 }
 
 describe.concurrent("coverage gate", () => {
@@ -172,7 +172,9 @@ describe.concurrent("coverage gate", () => {
 
   test("baseline `admission` without a captured baseline is refused", async () => {
     const result = await gate(project(), { baseline: "admission", max_regression_pct: 1 });
-    expect(result.failures[0]).toContain("needs a captured baseline: freeze the contract first");
+    expect(result.failures[0]).toContain(
+      "needs a captured baseline: freeze the contract first with `serving freeze`, then give `--contract contract.json`",
+    );
   });
 });
 
