@@ -1,6 +1,7 @@
 import { isHubId } from "../../components/catalogue";
 import type { Evidence } from "../../components/planned";
 import { defined } from "../../faults/defined";
+import { USUAL_CLIENTS } from "../init/command/clients";
 import { commandServer } from "../init/command/fromCommand";
 import type { RefusedImage } from "../init/command/image";
 import type { CommandNotes } from "../init/command/notes";
@@ -46,9 +47,10 @@ export async function askedServer(
   const base: Wanted = { name: place.name, clients: [] };
   if (published === undefined) return namedModel(given, facts, base, place);
   const { server, model, told, refused, lacks } = await calledBy(published.source, () =>
-    commandServer(readPublished(published), facts, base, place),
+    commandServer(readPublished(published), facts, { ...base, clients: USUAL_CLIENTS }, place),
   );
-  const wanted = { ...base, ...server };
+  // What clients need is told; they change nothing of the start.
+  const wanted = { ...base, ...server, clients: [] };
   return {
     model,
     wanted,

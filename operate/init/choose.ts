@@ -1,11 +1,12 @@
 import { readCatalogue } from "../../components/catalogue";
-import { CLIENTS, type ClientKey } from "../../components/clients";
+import { CLIENTS } from "../../components/clients";
 import { defined } from "../../faults/defined";
 import { whyNoServer } from "../../machines/devices/devices";
 import { recognise } from "../../machines/devices/recognise";
 import { AGGREGATE_LIMIT } from "../../vllm/utilization";
 import { mostWanted } from "../models/mostWanted";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
+import { USUAL_CLIENTS } from "./command/clients";
 import type { CommandServer } from "./command/fromCommand";
 import { refuseCommand } from "./command/words";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
@@ -25,9 +26,6 @@ import {
   askTaker,
 } from "./questions";
 import { shareOfA, type Wanted } from "./settings";
-
-/** Given to a machine on which no coding client was found. */
-const USUAL_CLIENTS: readonly ClientKey[] = ["claudeCode", "codex"];
 
 /** Where a stack file's answers come from, beside the facts. */
 export interface Answers {

@@ -9,6 +9,7 @@ import type { HostFacts } from "../../sees/computer/facts";
 import { type OneMachine, type PlannedStack, readStack } from "../../stack/readStack";
 import { unifiedDiff } from "../../stackEdit/applyEdits";
 
+import { USUAL_CLIENTS } from "../command/clients";
 import type { CommandNotes } from "../command/notes";
 import type { LeftOut } from "../command/words";
 import { serviceLeftOut } from "../from/companions";
@@ -54,7 +55,7 @@ export async function addServers(
   { command, all, ask, seen, place }: Adding,
 ): Promise<Added> {
   const { isSeen, facts } = factsFor(into, seen);
-  const base: Wanted = { name: into.name, into, key: nextKey(into), clients: [] };
+  const base: Wanted = { name: into.name, into, key: nextKey(into), clients: USUAL_CLIENTS };
   const read = withoutServices(readServers(command, all));
   const made = await pinnedServers(read, { facts, base, place }, ask);
   const wanted: Wanted = { ...base, ...made.server };

@@ -3,10 +3,16 @@ import { machine } from "../../../components/settings";
 import type { ServerValue } from "../../models/serverValues";
 import type { Wanted } from "../settings";
 
-/** The clients that can use the server, and why the others get no file. */
+/** The coding clients of a machine on which none was found. */
+export const USUAL_CLIENTS: readonly ClientKey[] = ["claudeCode", "codex"];
+
+/**
+ * The clients that can use the server, and why the others get no file. Those of a stack file that is
+ * there stay with its servers.
+ */
 export function clientsOf(
   values: readonly ServerValue[],
-  { clients: all }: Pick<Wanted, "clients">,
+  { clients: all, into, key = "b" }: Pick<Wanted, "clients" | "into" | "key">,
   parser?: string,
 ) {
   const valueAt = (path: string) => values.find((each) => each.path.join(".") === path)?.value;
@@ -15,19 +21,33 @@ export function clientsOf(
   const kind = valueAt("model.kind") ?? "chat";
   if (kind !== "chat") return { clients: without(coding), told: [] };
   if (valueAt("tools.autoChoice") === false && coding.length > 0)
-    return { clients: without(coding), told: [noTools(parser, coding)] };
+    return {
+      clients: without(coding),
+      told: [noTools(parser, coding, into === undefined ? undefined : key)],
+    };
   const window = Number(valueAt("maxModelLen"));
   const cramped = coding.filter((key) => outputOf(key) >= window);
   const why = `The window of ${window} tokens is too short for an answer of ${cramped.join(", ")}: no file is written for it.`;
-  return { clients: without(cramped), told: cramped.length === 0 ? [] : [why] };
+  return { clients: without(cramped), told: cramped.length === 0 || into ? [] : [why] };
 }
 
-/** How to have coding clients, with the parser where the model's is known. */
-function noTools(parser: string | undefined, coding: readonly ClientKey[]): string {
+/**
+ * How to have coding clients, with the parser where the model's is known; `added` is the key of a
+ * server that a stack file gets.
+ */
+function noTools(
+  parser: string | undefined,
+  coding: readonly ClientKey[],
+  added: string | undefined,
+): string {
   const clients = CLIENTS.filter(({ key }) => coding.includes(key)).map(({ title }) => title);
   const lines = `write \`tools: { parser: ${parser ?? "PARSER"} }\` in place of \`tools: { autoChoice: false }\``;
   const whose = parser === undefined ? "" : ` (${parser} is this model's parser)`;
-  return `${clients.join(" and ")} ${clients.length === 1 ? "needs" : "need"} structured tool calls, which the command leaves off, so no coding client gets a file. To have ${clients.length === 1 ? "it" : "them"}, ${lines}${whose}, and add ${coding.map((key) => `\`${key}: {}\``).join(" and ")} to \`clients\`.`;
+  const need = `${clients.join(" and ")} ${clients.length === 1 ? "needs" : "need"} structured tool calls, which the command leaves off`;
+  const them = clients.length === 1 ? "it" : "them";
+  return added === undefined
+    ? `${need}, so no coding client gets a file. To have ${them}, ${lines}${whose}, and add ${coding.map((key) => `\`${key}: {}\``).join(" and ")} to \`clients\`.`
+    : `${need}. For ${them} to use this server, ${lines}${whose}, and \`server: ${added}\` at the client.`;
 }
 
 /** Most tokens of a client's answer, by default. */

@@ -180,6 +180,17 @@ describe("the exit code of serving fit", () => {
     expect(fits.change).toEqual([expect.stringContaining("about 15 of its")]);
   });
 
+  it("says how to have Claude Code where a known model's tool calls are off", async () => {
+    const told = async (more = "") =>
+      (await judged(file(serve(0.6, more)))).server.notInTheCommand.join("\n");
+    expect(await told()).toContain(
+      "Claude Code and Codex need structured tool calls, which the command leaves off, so no coding client gets a file. To have them, write `tools: { parser: openai }`",
+    );
+    expect(await told("--enable-auto-tool-choice --tool-call-parser openai")).not.toContain(
+      "Claude",
+    );
+  });
+
   it("tells a flag that this vLLM lacks, which takes no memory", async () => {
     const found = await judged(serve(0.6, "--swap-space 60"));
     expect(found).toMatchObject({ code: 0, verdict: "starts" });

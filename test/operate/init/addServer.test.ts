@@ -143,6 +143,14 @@ describe("init --from-command beside a stack file", () => {
     ]);
   });
 
+  it("says how its clients can use a server without tool calls", async () => {
+    const { out } = await init("--from-command", SMALL.replace(/ --enable.*/, ""));
+    expect(out).toContain(
+      "in place of `tools: { autoChoice: false }` (openai is this model's parser), and `server: c` at the client.\n",
+    );
+    expect(out).not.toContain("no coding client gets a file");
+  });
+
   it("chooses a share that is left beside the servers that are there", async () => {
     const made = await init("--from-command", "vllm serve a/b --max-model-len 4096", "--yes");
     expect(made.out).toContain("it is 0.65 here.");
