@@ -157,18 +157,19 @@ async function initialized(options: InitOptions): Promise<Outcome> {
   const { made, mend: ofPin } = makeProject(project, { pin, ...defined({ ci: options.ci }) });
   writeNew(file, choice.text, options);
   const { mend, next } = await installed(options, project);
-  const { model, refused, told } = choice;
+  const { model, refused, lasting, told } = choice;
+  const toFix = [...first, ...choice.mend, ...ofPin, ...mend];
+  const failed = lasting.length > 0 || toFix.length > 0;
   const result = {
     file,
     made,
     model,
     facts,
-    mend: [...first, ...choice.mend, ...ofPin, ...mend],
+    mend: toFix,
     refused,
     ...defined({ command: told }),
-    next: [...next, ...nextCommands(choice.wanted)],
+    next: [...next, ...nextCommands(choice.wanted, failed || refused.length === 0)],
   };
-  const failed = refused.length > 0 || result.mend.length > 0;
   return { result, text: report(result), failed };
 }
 
@@ -337,10 +338,13 @@ function machineOverSsh(dockerHost: string): string {
   throw new InvalidArgumentError("Expected ssh://user@host, or ssh://user@host:port.");
 }
 
-/** What to run next, in order, from the project's folder: at a terminal `up` is the whole way. */
-const nextCommands = ({ name, network }: Wanted): string[] => [
+/**
+ * What to run next, in order, from the project's folder: at a terminal `up` is the whole way. A plan
+ * that only `up` can complete isn't asked for before it.
+ */
+const nextCommands = ({ name, network }: Wanted, plans: boolean): string[] => [
   ...(impliedStack() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
-  "serving plan",
+  ...(plans ? ["serving plan"] : []),
   ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),
   "serving up",
 ];

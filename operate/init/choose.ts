@@ -72,14 +72,14 @@ export async function choose(given: HostFacts, place: Place, answers: Answers = 
     ...byCommand?.server,
   };
   const wanted: Wanted = { ...known, ...(ask && (await around(facts, known, ask))) };
-  const { findings, refused } = draft(facts, wanted, home);
+  const { findings, lasting } = draft(facts, wanted, home);
   /** What to mend before `up`, a sentence each. */
   const mend = [
     ...(byCommand?.mend ?? []),
     ...toMend(facts, offer),
     ...none,
     ...(wanted.systemGiB === undefined ? unexplainedMemory(facts, wanted) : []),
-    ...(byCommand === undefined ? [] : refusedText(refused, wanted)),
+    ...(byCommand === undefined ? [] : refusedText(lasting, wanted)),
     ...findings.map(({ message }) => message),
   ];
   /** Hub id of server B's model; `null` without a B. */
@@ -91,9 +91,9 @@ export async function choose(given: HostFacts, place: Place, answers: Answers = 
 /** Rules that the sentence about an image without a digest speaks for. */
 const OF_IMAGE: readonly string[] = ["inference-image", "moving-tag"];
 
-/** What the policies refuse, without the lines of a file that isn't written yet. */
+/** What the policies refuse in the end, without the lines of a file that isn't written yet. */
 function refusedText(
-  refused: ReturnType<typeof draft>["refused"],
+  refused: ReturnType<typeof draft>["lasting"],
   { image }: Pick<Wanted, "image">,
 ): string[] {
   const isRead = image?.versions !== undefined;

@@ -11,6 +11,7 @@ import {
   type StackSettings,
 } from "../../components/settings";
 import { defined } from "../../faults/defined";
+import { mendsByReading, unreadEntries } from "../pin/unread";
 import { judgedPlan } from "../plan/judgedPlan";
 import type { HostFacts } from "../sees/computer/facts";
 import { pageFromProject, projectOrProgram } from "../stack/stackFile";
@@ -34,9 +35,12 @@ export function draft(
   const { planned, policies } = judgedPlan(settings, draftEvidence(settings, home));
   const machine = machineOf(planned, wanted);
   const refused = policies.filter(({ verdict }) => verdict === "refused");
+  const unread = unreadEntries(settings);
+  /** What `up` refuses, whatever it reads in images. */
+  const lasting = refused.filter((each) => !mendsByReading(each, unread, { plan: planned }));
   /** What the preflight of `up` would find of it on this machine. */
   const findings = judgeMachine(machine, machineFacts(facts, machine, wanted));
-  return { text, settings, machine, refused, findings };
+  return { text, settings, machine, refused, lasting, findings };
 }
 
 /** The text of a stack file, and what it says. Throws `FaultyInput`. */

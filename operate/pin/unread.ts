@@ -29,7 +29,7 @@ export const isKnown = ({ image, versions }: ImageEntry): boolean =>
 export const mendsByReading = (
   { name, resource }: Judged,
   unread: readonly ImageEntry[],
-  { plan }: PlannedStack,
+  { plan }: Pick<PlannedStack, "plan">,
 ): boolean =>
   isPinRule(name) &&
   unread.some(({ machine, image }) =>

@@ -43,12 +43,15 @@ export const inferenceImage: Rule = {
       const look = lookText(container, image, servers);
       // By its tag, as `serving init` says it.
       const read = lookText(container, tagged(image), servers);
+      const mends = lookText(container, image, servers, UP_FIRST);
       return verdictsOn(image, own).flatMap((verdict, index) =>
         judgeVerdict(
           container,
           verdict,
           own[index],
-          isDenied(own[index]) ? { look: DENIED, read: DENIED } : { look, read },
+          isDenied(own[index])
+            ? { look: DENIED, read: DENIED, mends: DENIED }
+            : { look, read, mends },
         ),
       );
     });
@@ -96,7 +99,8 @@ function unpinned({ container, image }: Server, records: readonly RecordedImage[
   ];
   const [first = "", ...others] = [...new Set(reasons)];
   const isBad = remedies.length > 0;
-  const pin = `\`serving pin ${reference === undefined ? "IMAGE:TAG" : image}\` finds the digest and the versions inside.`;
+  const also = blockOf(container) === undefined ? "" : UP_FIRST;
+  const pin = `\`serving pin ${reference === undefined ? "IMAGE:TAG" : image}\` finds the digest and the versions inside${also}.`;
   const message = [
     `${nameOf(container)}'s image ${isBad ? "can't be used" : "isn't pinned"}: ${first}.`,
     ...(isBad || build === undefined ? [] : [TAKE_RELEASE]),
@@ -106,6 +110,9 @@ function unpinned({ container, image }: Server, records: readonly RecordedImage[
   ].join(" ");
   return violation(container, message, { setting: "image" });
 }
+
+/** What the command for a whole update does of itself, where somebody says yes to it. */
+const UP_FIRST = ", as `serving up` at a terminal does first";
 
 /** A clause as a sentence of its own; a name at its beginning stays as it is. */
 const asSentence = (why: string): string => (/^[a-z]+ /.test(why) ? capital(why) : why);
@@ -145,7 +152,12 @@ const tagged = (image: string): string => {
 };
 
 /** The command that looks into a container's image, and what it does. */
-function lookText(container: DeclaredResource, image: string, servers: readonly Server[]): string {
+function lookText(
+  container: DeclaredResource,
+  image: string,
+  servers: readonly Server[],
+  also = "",
+): string {
   const entry = blockOf(container);
   if (entry === undefined)
     return `\`serving pin ${image}\` looks inside: declare what it finds as a ${TYPE.imageRecord}.`;
@@ -156,14 +168,14 @@ function lookText(container: DeclaredResource, image: string, servers: readonly 
       repositoryOf(other.image) === repositoryOf(image) &&
       blockOf(other.container)?.slice(1).join(".") !== name,
   );
-  return `\`serving pin ${image} --write${isShared ? ` --entry ${name}` : ""}\` looks inside and records what it finds.`;
+  return `\`serving pin ${image} --write${isShared ? ` --entry ${name}` : ""}\` looks inside and records what it finds${also}.`;
 }
 
 function judgeVerdict(
   container: DeclaredResource,
   verdict: ImageVerdict,
   record: RecordedImage | undefined,
-  { look, read }: { readonly look: string; readonly read: string },
+  { look, read, mends }: Readonly<Record<"look" | "read" | "mends", string>>,
 ): Finding[] {
   const { versions, evidence, namesNoDigest } = verdict;
   const who = nameOf(container);
@@ -173,7 +185,7 @@ function judgeVerdict(
   if (faults.length > 0) {
     const [first = "", ...others] = faults;
     const rest = others.map((why) => ` ${asSentence(why)}.`).join("");
-    const message = `${who}'s image can't be used: ${first}. ${remedyText(remedies, look)}${rest} ${image}`;
+    const message = `${who}'s image can't be used: ${first}. ${remedyText(remedies, mends)}${rest} ${image}`;
     return [violation(container, message, { setting: "image" })];
   }
   if (namesNoDigest) {

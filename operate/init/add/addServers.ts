@@ -45,8 +45,9 @@ export interface Added {
   /** What is planned then, and what every policy says of it. */
   readonly planned: PlannedStack;
   readonly policies: readonly Judged[];
-  /** What `up` refuses, whatever it reads in images. */
   readonly refused: readonly Judged[];
+  /** Of that, what `up` refuses whatever it reads in images. */
+  readonly lasting: readonly Judged[];
 }
 
 /** Makes servers of a command, beside those that a stack file has. Nothing is written. */
@@ -64,8 +65,7 @@ export async function addServers(
   const planned = readStack(into.file, after);
   const policies = policiesOn(planned);
   const unread = unreadEntries(planned.settings);
-  const isOpen = (each: Judged) =>
-    each.verdict === "refused" && !mendsByReading(each, unread, planned);
+  const refused = policies.filter(({ verdict }) => verdict === "refused");
   const otherCache = cacheLeftOut(made.server.modelCache, into.settings);
   return {
     keys: servers.map(({ key }) => key),
@@ -80,7 +80,8 @@ export async function addServers(
     mend: made.mend,
     planned,
     policies,
-    refused: policies.filter(isOpen),
+    refused,
+    lasting: refused.filter((each) => !mendsByReading(each, unread, planned)),
   };
 }
 

@@ -30,7 +30,7 @@ export async function addOutcome(
   if (asks) printResult("text", undefined, shown);
   const agreed = yes || (asks && (await endingInOrder((end) => saysYes("Write it?", end))));
   const backup = agreed ? writeStackFile(into.file, into.text, added.after) : "";
-  const { keys, model, diff, told, mend, refused } = added;
+  const { keys, model, diff, told, mend, refused, lasting } = added;
   const result = {
     file: into.file,
     server: keys[0] ?? "",
@@ -47,7 +47,7 @@ export async function addOutcome(
   return {
     result,
     text: asks ? end : `${shown}\n\n${end}`,
-    failed: !agreed || mend.length > 0 || refused.length > 0,
+    failed: !agreed || mend.length > 0 || lasting.length > 0,
   };
 }
 

@@ -87,7 +87,13 @@ function ofRegistry(name: string, digest: string, key?: string): CommandImage {
     return { image, told: [], mend: [buildText(name, build, pinsImage(image, key))] };
   const told = `${name} is pinned by the digest that its registry gives for the tag today`;
   return versionsOf(release).vllm === undefined || release === undefined
-    ? { image, told: [`${told}; \`serving up\` reads the versions inside.`], mend: [] }
+    ? {
+        image,
+        told: [
+          `${told}; \`serving up\` at a terminal reads the versions inside, and until then \`serving plan\` refuses it.`,
+        ],
+        mend: [],
+      }
     : { image: { ...image, versions: recordOf(release) }, told: [`${told}.`], mend: [] };
 }
 

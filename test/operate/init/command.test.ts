@@ -14,6 +14,7 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { SERVICES } from "../../../components/services/registry";
 import { pinnedServer } from "../../../components/supply/pinned";
 import { choose } from "../../../operate/init/choose";
+import * as pinnedImages from "../../../operate/init/pinnedImages";
 import { atTerminal } from "../../../operate/init/questions";
 import { hostFacts } from "../../../operate/sees/computer/facts";
 import { commented, commentedYaml } from "../../../operate/stackEdit/commentedYaml";
@@ -217,6 +218,22 @@ Next:
   serving up
 `);
     expect(await serving("plan", "--stack", "spark")).toMatchObject({ code: 1, err: "" });
+  });
+
+  it("fails of nothing that `up` mends, which the plan says as well", async () => {
+    const image = "ghcr.io/me/vllm:1.0";
+    const digests = new Map([[image, `sha256:${"a".repeat(64)}`]]);
+    const asked = vi.spyOn(pinnedImages, "digestsOf").mockResolvedValue(digests);
+    const { code, out } = await init(
+      `docker run --gpus all ${image} vllm serve openai/gpt-oss-20b --gpu-memory-utilization 0.4 --max-model-len 131072`,
+    );
+    asked.mockRestore();
+    expect(code).toBe(0);
+    expect(out).not.toContain("Fix first");
+    expect(out.split("Next:\n")[1]).toBe("  serving up\n");
+    const planned = await serving("plan", "--stack", "spark");
+    expect(planned.code).toBe(1);
+    expect(planned.out).toContain("as `serving up` at a terminal does first.");
   });
 
   it("reads a command from stdin", async () => {

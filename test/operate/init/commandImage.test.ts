@@ -76,7 +76,11 @@ it("a registry's digest pins a tag, with its versions where our list has the dig
   });
   expect(imageOf(name("2.0"), { digests })).toEqual({
     image: { image: `${name("2.0")}@${other}` },
-    told: [expect.stringMatching(/today; `serving up` reads the versions inside\.$/)],
+    told: [
+      expect.stringMatching(
+        /today; `serving up` at a terminal reads the versions inside, and until then `serving plan` refuses it\.$/,
+      ),
+    ],
     mend: [],
   });
   expect(imageOf(name("3.0"), { digests }).mend).toEqual([

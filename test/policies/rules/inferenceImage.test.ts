@@ -296,7 +296,7 @@ describe("the versions inside", () => {
       );
     const other = UNTAGGED.replace("8a69", "9a69");
     expect(said(RULE, [labelled("b", UNTAGGED)])[0]).toContain(
-      `\`serving pin ${UNTAGGED} --write\` looks inside`,
+      `\`serving pin ${UNTAGGED} --write\` looks inside and records what it finds, as \`serving up\` at a terminal does first.`,
     );
     expect(
       said(RULE, [labelled("b", UNTAGGED), labelled("c", other)]).map(
