@@ -1,4 +1,4 @@
-import { appendFileSync, closeSync, mkdirSync, openSync } from "node:fs";
+import { appendFileSync, closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { JobRecords } from "./jobRecords";
 
@@ -27,7 +27,9 @@ export interface RunSetting {
 
 /** Opens a ledger, making its directory. Throws the file system's error when that can't be done. */
 export function openLedger(directory: string): Ledger {
-  mkdirSync(directory, { recursive: true });
+  // A folder that was there may hold other files, which git should see.
+  if (mkdirSync(directory, { recursive: true }) !== undefined)
+    writeFileSync(join(directory, ".gitignore"), "*\n");
   const events = join(directory, "events.jsonl");
   return {
     directory,

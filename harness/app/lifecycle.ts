@@ -4,7 +4,7 @@ import { shell } from "./commandEnvironment";
 import type { EndedBy } from "./jobProcesses";
 import type { RunSetting } from "./ledger";
 import { probeReadiness, type ReadinessSetting, waitUntilReady, whyNotLaunch } from "./readiness";
-import { type JobEnd, type RunningJob, Supervisor } from "./supervisor";
+import { endText, type JobEnd, type RunningJob, Supervisor } from "./supervisor";
 
 /** States of the app, named as in the specification's table. */
 export type AppState = "not launched" | "launching" | "ready" | "stopping" | "stopped";
@@ -30,6 +30,8 @@ interface AppRun<Result> {
 
 export interface AppSetting extends ReadinessSetting, RunSetting {
   readonly project: string;
+  /** Hears of each state as it comes. */
+  readonly onState?: (change: StateChange) => void;
 }
 
 /**
@@ -51,6 +53,7 @@ export async function withApp<Result>(
   const enter = (state: AppState, because: string) => {
     const { at } = ledger.record({ event: "state", state, because });
     states.push({ state, because, at });
+    setting.onState?.({ state, because, at });
   };
   enter("not launched", "nothing may answer yet");
 
@@ -88,13 +91,13 @@ export async function withApp<Result>(
         Object.assign(outcome, await useApp(app.address, use, job, interrupt));
       }
     } finally {
-      enter("stopping", outcome.failure ?? "the app is no longer needed");
+      enter("stopping", outcome.failure === undefined ? NOT_NEEDED : FAILED);
       appSupervisor.stop();
       enter("stopped", howStopped(await job.gone));
     }
     const { by } = await job.gone;
     const survived = by === "nothing" ? "a process of the app survived KILL" : undefined;
-    const failure = outcome.failure ?? survived;
+    const failure = withLog(outcome.failure ?? survived, setting, appLog.file);
     return { ...outcome, states, endedBy: by, log: appLog.file, ...defined({ failure }) };
   } finally {
     await Promise.all([appSupervisor.close(), probes?.close()]);
@@ -102,6 +105,13 @@ export async function withApp<Result>(
     probeLog.close();
   }
 }
+
+const NOT_NEEDED = "the app is no longer needed";
+const FAILED = "it can't be used, or not any more";
+
+/** A failure of the app with where its output is; an interruption is none of its own. */
+const withLog = (failure: string | undefined, { interrupt }: AppSetting, file: string) =>
+  failure === undefined || interrupt.aborted ? failure : `${failure}; its output is in ${file}`;
 
 /** What the user of an app returned, or why it could not be used. */
 interface Outcome<Result> {
@@ -130,7 +140,9 @@ async function useApp<Result>(
   const onInterrupt = () => ending.abort(interruption(interrupt));
   interrupt.addEventListener("abort", onInterrupt);
   if (interrupt.aborted) onInterrupt();
-  void job.gone.then(() => ending.abort("the app ended while it was in use"));
+  void job.gone.then((end) =>
+    ending.abort(`the app ended while it was in use (it ${endText(end)})`),
+  );
   try {
     const result = await use(address, ending.signal);
     return ending.signal.aborted ? { failure: String(ending.signal.reason) } : { result };

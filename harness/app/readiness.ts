@@ -3,7 +3,7 @@ import https from "node:https";
 import { interruption, pause, untilInterrupted } from "../../commandLine/interrupt";
 import type { AutomationContract } from "../automation/resolve";
 import { shell } from "./commandEnvironment";
-import type { RunningJob, Supervisor } from "./supervisor";
+import { endText, type JobEnd, type RunningJob, type Supervisor } from "./supervisor";
 
 export type AppContract = NonNullable<AutomationContract["verification"]["app"]>;
 
@@ -146,21 +146,22 @@ export async function waitUntilReady(
   const { app, addresses = [], interrupt } = setting;
   const deadline = Date.now() + app.ready.timeout_sec * 1000;
   const left = () => Math.min(LONGEST_PROBE_MS, deadline - Date.now());
-  let gone = false;
-  void job.gone.then(() => {
-    gone = true;
+  let end: JobEnd | undefined;
+  void job.gone.then((found) => {
+    end = found;
   });
   let detail = "no probe was made";
   while (left() > 0) {
     if (interrupt.aborted) return interruption(interrupt);
-    if (gone) return `the app ended before it was ready (last probe: ${detail})`;
+    if (end !== undefined)
+      return `the app ended before it was ready (it ${endText(end)}; last probe: ${detail})`;
     const result = await probe(left());
     if (result === undefined) continue;
     detail = result.detail;
     if (result.verdict === "broken") return `readiness can't be probed: ${detail}`;
     if (result.verdict === "ready") {
       const silent = await firstSilent([app.interface, ...addresses], left);
-      if (gone)
+      if (end !== undefined)
         return "something answered, but the app's process group has ended: it was not the app";
       if (silent === undefined) return undefined;
       detail = `ready, but nothing answers at ${silent}`;

@@ -257,11 +257,14 @@ export async function runBounded(
   }
 }
 
+/** By what a command ended, in words. */
+export const endText = ({ code, signal }: JobEnd): string =>
+  code === null ? `was ended by ${signal ?? "a signal"}` : `exited ${code}`;
+
 /** How a command ended, in words; `undefined` when it exited 0 in time. */
 export function failureOf(end: JobEnd, timeoutSec: number | undefined): string | undefined {
   if (end.notStarted !== undefined) return `could not be started: ${end.notStarted}`;
   if (end.by === "nothing") return "left a process that survived KILL";
   if (end.timedOut) return `took longer than ${timeoutSec} s`;
-  if (end.code === null) return `was ended by ${end.signal ?? "a signal"}`;
-  return end.code === 0 ? undefined : `exited ${end.code}`;
+  return end.code === 0 ? undefined : endText(end);
 }

@@ -1,9 +1,9 @@
 import { Argument, type Command } from "commander";
 import { command, commandGroup } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
-import type { Format } from "../../commandLine/output";
+import { type Format, say } from "../../commandLine/output";
 import { defined } from "../../faults/defined";
-import { withApp } from "../app/lifecycle";
+import { type AppSetting, type AppUser, type StateChange, withApp } from "../app/lifecycle";
 import { failureOf, runBounded } from "../app/supervisor";
 import { type ContractOptions, contractOptions, readContract, withLedger } from "./options";
 
@@ -42,8 +42,10 @@ async function evaluated(
   const { app, conformance } = contract.verification;
   if (app === undefined) throw new WrongUse("the config declares no app (verification.app)");
   const timeoutSec = conformance?.timeout_sec;
+  const isLive = process.stderr.isTTY === true;
+  const shown = isLive ? { onState: (change: StateChange) => say(stateText(change)) } : {};
   const { ledger, result: used } = await withLedger(options, (setting) =>
-    withApp({ app, project: options.project, ...setting }, (address, interrupt) =>
+    untilStopped({ app, project: options.project, ...setting, ...shown }, (address, interrupt) =>
       runBounded({
         argv: evaluator,
         cwd: process.cwd(),
@@ -68,13 +70,27 @@ async function evaluated(
     evaluator: result?.notStarted === undefined ? (result ?? null) : null,
   };
   ledger.record({ ...report, event: "app run", argv: evaluator });
-  const states = run.states.map(({ state, because }) => `${state}: ${because}`);
+  const states = isLive ? [] : run.states.map(stateText);
   const end = failure === undefined ? verdict : `${verdict}: ${failure}`;
   return {
     result: { ...report, ledger: ledger.directory },
     text: [...states, end, `ledger: ${ledger.directory}`].join("\n"),
     failed: verdict === "fail",
   };
+}
+
+const stateText = ({ state, because }: StateChange): string => `${state}: ${because}`;
+
+/** Uses the app; of an interruption it says what became of the app, since no result is printed. */
+async function untilStopped<Result>(setting: AppSetting, use: AppUser<Result>) {
+  const run = await withApp(setting, use);
+  if (setting.interrupt.aborted)
+    say(
+      run.endedBy === undefined
+        ? "interrupted; the app wasn't started"
+        : "interrupted; app stopped",
+    );
+  return run;
 }
 
 /** Where the evaluator reads and writes. */

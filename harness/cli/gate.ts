@@ -91,7 +91,9 @@ function gate({ name, description, example, prepare }: GateForm): Command {
         result: { gate: name, ...result, ledger: ledger.directory },
         text: [
           `${name} gate: ${result.verdict}`,
-          ...result.failures.map((failure) => `  ${failure}`),
+          ...(result.verdict === "pass" ? result.judged : result.failures).map(
+            (line) => `  ${line}`,
+          ),
           `ledger: ${ledger.directory}`,
         ].join("\n"),
         failed: result.verdict === "fail",

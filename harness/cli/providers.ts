@@ -65,7 +65,9 @@ const probeLine = ({ name, status, detail, fix }: ProviderVerdict): string =>
 function probesText(probes: readonly ProviderVerdict[], isValid: boolean): string {
   const made = probes.filter(({ status }) => status !== "skip").length;
   const failed = probes.filter(({ status }) => status === "fail").length;
-  return failed === 0 ? "" : `, ${isValid ? "but" : "and"} ${failed} of ${counted(made, "probe")} failed`;
+  return failed === 0
+    ? ""
+    : `, ${isValid ? "but" : "and"} ${failed} of ${counted(made, "probe")} failed`;
 }
 
 function chainLine({ subject, tried, chosen }: ReviewerChain): string {

@@ -13,6 +13,8 @@ import { artifactOf } from "./freshArtifact";
 export type GateResult = {
   readonly verdict: "pass" | "fail";
   readonly failures: readonly string[];
+  /** What was judged, with its figures. */
+  readonly judged: readonly string[];
 };
 
 /** Measures coverage and judges it by the contract's floors and the captured baseline. */
@@ -22,7 +24,9 @@ export async function coverageGate(setting: CoverageSetting, baseline: CapturedB
   const measured = lacksBaseline ? { fault: noBaseline(freezing) } : await measureCoverage(setting);
   const failures =
     "fault" in measured ? [measured.fault] : coverageFailures(coverage, measured, baseline);
-  const outcome: GateResult = { verdict: failures.length === 0 ? "pass" : "fail", failures };
+  const verdict = failures.length === 0 ? "pass" : "fail";
+  const judged = "fault" in measured ? [] : figuresText(coverage, measured);
+  const outcome: GateResult = { verdict, failures, judged };
   // `null` when nothing could be measured.
   const result = { ...outcome, measured: "fault" in measured ? null : measured, baseline };
   ledger.record({ event: "coverage gate", command: coverage.command, ...result });
@@ -79,6 +83,15 @@ export function coverageFailures(
     return [...failures, fell];
   });
 }
+
+/** Each metric that has a floor, with what was measured. */
+const figuresText = (floors: Preset, measured: Coverage): string[] =>
+  METRICS.flatMap(({ name, pct, floorKey }) => {
+    const [floor, value] = [floors[floorKey], measured[pct]];
+    return floor === undefined || value === null
+      ? []
+      : [`${name} coverage ${shown(value)} %, floor ${floor} %`];
+  });
 
 /**
  * A percentage with two digits after the point at most, cut and not rounded, so that 79.999 does

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { defined } from "../../faults/defined";
 import { isRecord, type JsonObject, jsonIn, objectsIn } from "../../faults/json";
@@ -34,7 +34,8 @@ export async function visualGate(setting: VisualSetting) {
     ...(result?.failures ?? []),
   ];
   const passed = failures.length === 0 && result !== undefined;
-  const outcome: GateResult = { verdict: passed ? "pass" : "fail", failures };
+  const judged = passed && result.commit !== undefined ? [`commit ${result.commit}`] : [];
+  const outcome: GateResult = { verdict: passed ? "pass" : "fail", failures, judged };
   // Absent when no checkout was made.
   const checked = { ...outcome, ...defined({ commit: result?.commit }) };
   ledger.record({ event: "visual gate", command: visual.command, ...checked });
@@ -57,13 +58,32 @@ async function check(
       const command = { argv: shell(visual.command), ...place, jobs: ledger.jobs, interrupt };
       const read = await artifactOf("visual", visual, command, { log, supervisor });
       if (interrupt.aborted) return { failures: [String(interrupt.reason)], commit };
-      if ("fault" in read) return { failures: [read.fault], commit };
+      if ("fault" in read) {
+        const why = lackingText(visual.command, project, directory);
+        return { failures: [`${read.fault}${why}`], commit };
+      }
       // The checkout is removed, and the result stays as evidence.
       writeFileSync(join(ledger.directory, "visual-result.json"), read.text);
       return { failures: visualFailures(read.text, visual.skip_is_failure), commit };
     },
   );
   return "fault" in checked ? { failures: [checked.fault] } : checked;
+}
+
+/** What a command names that the project has and the checkout lacks: it isn't committed. */
+function lackingText(command: string, project: string, checkout: string): string {
+  const lacking = command
+    .split(/[\s"'`;|&()<>=]+/)
+    .filter(
+      (word) =>
+        /^[\w.][\w./-]*$/.test(word) &&
+        existsSync(join(project, word)) &&
+        !existsSync(join(checkout, word)),
+    );
+  const where = "; it ran in a checkout of HEAD";
+  return lacking.length === 0
+    ? where
+    : `${where}, which lacks ${[...new Set(lacking)].join(", ")}: commit that first`;
 }
 
 /** Mode of a result that ran everything, as the public harness writes it. */

@@ -116,7 +116,7 @@ describe.concurrent("the states table of the specification", () => {
       // The last probe has only the time that is left; on a busy machine it may end without an
       // answer.
       failure: expect.stringMatching(
-        /^the app was not ready within 3 s \(last probe: (HTTP 503|no answer in time)\)$/,
+        /^the app was not ready within 3 s \(last probe: (HTTP 503|no answer in time)\); its output is in \S+app\.log$/,
       ),
       states: ["not launched", "launching", "stopping", "stopped"],
       evaluator: null,
@@ -127,7 +127,7 @@ describe.concurrent("the states table of the specification", () => {
   test("an app that ends while launching fails at once", async () => {
     const place = await scene("slow=60000 dies-after=100");
     const finished = await run(place, "true").finished;
-    expect(report(finished).failure).toContain("the app ended before it was ready");
+    expect(report(finished).failure).toContain("the app ended before it was ready (it exited 7;");
     expect(report(finished).endedBy).toBe("itself");
   });
 
@@ -203,7 +203,8 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     const finished = await run(place, ...slowEvaluator(place)).finished;
     expect(report(finished)).toMatchObject({
       verdict: "fail",
-      failure: "the app ended while it was in use",
+      failure:
+        "the app ended while it was in use (it exited 7); its output is in .hx/ledger/app.log",
     });
     expect(processesWith(place.marker)).toEqual([]);
   });
@@ -220,7 +221,11 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
       );
       await eventually(() => evaluating(place), "the evaluator runs");
       child.kill(signal);
-      expect((await finished).signal).toBe(signal);
+      const end = await finished;
+      expect(end.signal).toBe(signal);
+      expect(end.stderr).toContain("interrupted; app stopped\n");
+      const ignored = join(place.directory, ".hx/ledger/.gitignore");
+      expect(readFileSync(ignored, "utf8")).toBe("*\n");
       expect(processesWith(place.marker)).toEqual([]);
     },
   );

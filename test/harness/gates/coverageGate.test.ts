@@ -58,6 +58,7 @@ describe.concurrent("coverage gate", () => {
     expect(result).toEqual({
       verdict: "pass",
       failures: [],
+      judged: ["line coverage 85 %, floor 80 %"],
       measured: { line_pct: 85, branch_pct: 75 },
       baseline: null,
     });

@@ -132,6 +132,12 @@ describe.concurrent("visual gate", () => {
       {},
       "the visual command exited 1",
     ],
+    [
+      "a file that isn't committed",
+      "test -e tracked.txt && cat ./ignored.txt",
+      {},
+      "it ran in a checkout of HEAD, which lacks ./ignored.txt: commit that first",
+    ],
     ["a checkout cut from its repository", "rm -f .git; exit 1", {}, "the visual command exited 1"],
   ])("%s fails, and the checkout is removed", async (_, command, change, message) => {
     const place = await scene(command, change);
