@@ -63,13 +63,17 @@ function refusalError(reasons: readonly string[], { component }: Findings): RunE
   return plainError("Refused. The last lines say why.");
 }
 
+/** Findings as sentences. One that is said of several resources names each. */
 function sentences(
-  findings: readonly UpdateFinding[],
+  findings: readonly (UpdateFinding & Partial<Pick<Judged, "resource">>)[],
   verdict: UpdateFinding["verdict"],
 ): string[] {
-  return findings
-    .filter((each) => each.verdict === verdict)
-    .map((each) => `${each.name}: ${each.message}`);
+  const found = findings.filter((each) => each.verdict === verdict);
+  return found.map(({ name, message, resource }) => {
+    const same = found.filter((each) => each.name === name && each.message === message);
+    const of = same.length > 1 && resource !== undefined ? ` (${resource})` : "";
+    return `${name}${of}: ${message}`;
+  });
 }
 
 /**

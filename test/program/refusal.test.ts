@@ -57,6 +57,13 @@ describe("what ends a program", () => {
     },
   );
 
+  it("names the resources of what is said of several", () => {
+    run(true);
+    const other = { ...finding("b", "warned"), resource: "dgx2" };
+    refuse({ policies: [...POLICIES, other], onMachine: [], packSpeaks: false });
+    expect(said).toEqual([`${WARNED}\n  b (dgx): why.\n  b (dgx2): why.`]);
+  });
+
   it("names the component of somebody's program", () => {
     run(false);
     const found = { policies: POLICIES, onMachine: [], packSpeaks: false, component: "box" };
