@@ -48,7 +48,9 @@ describe("coding clients at a simple server whose model made tool calls", () => 
         expect.objectContaining({
           name: "client-server",
           verdict: "warned",
-          message: expect.stringContaining(`${name} on dgx uses the simple server (http`),
+          message: expect.stringContaining(
+            `${name} on dgx uses Ollama, whose tool calls were seen.`,
+          ),
         }),
       ),
     );
@@ -111,7 +113,7 @@ describe("coding clients at a simple server whose model made tool calls", () => 
     const short = { ...SEEN, contextLength: 32_768 };
     const { warnings } = planOf({ ...at({ opencode: {} }), simpleServer: short });
     expect(warnings.find(({ code }) => code === "client-window")?.message).toBe(
-      "opencode: 8192 of 32768 tokens are for output, which leaves 24576 for the prompt, but an agent's own instructions take 30,000 to 40,000. Lower `maxOutputTokens` or raise `simpleServer.contextLength`.",
+      "opencode: 24576 tokens are left for the prompt, 40,000 are needed. Lower `maxOutputTokens` or raise `simpleServer.contextLength`: 8192 of 32768 tokens are for output, and an agent's own instructions take 30,000 to 40,000.",
     );
   });
 });
