@@ -27,15 +27,23 @@ export function checkAutomationCommand(): Command {
     options: automationOptions(),
     example: "harness check automation automation.yaml --mapping verification.yaml",
     run: (options: AutomationOptions, file: string) =>
-      checked(file, () => {
-        const check = checkAutomation(automationFiles(file, options), process.env, options.prefix);
-        if (check.resolved === null) return checkOutcome(file, check);
-        const override = reviewOverride(process.env, options.prefix);
-        return checkOutcome(file, check, {
-          lines: contractLines(check.resolved, override),
-          end: uncheckedText(check.resolved, options),
-        });
-      }),
+      checked(
+        file,
+        () => {
+          const check = checkAutomation(
+            automationFiles(file, options),
+            process.env,
+            options.prefix,
+          );
+          if (check.resolved === null) return checkOutcome(file, check);
+          const override = reviewOverride(process.env, options.prefix);
+          return checkOutcome(file, check, {
+            lines: contractLines(check.resolved, override),
+            end: uncheckedText(check.resolved, options),
+          });
+        },
+        ". `serving harness init automation` writes one",
+      ),
   });
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import type { Outcome } from "../../commandLine/command";
 import {
@@ -66,10 +67,12 @@ export const issueLines = (issues: readonly Fault[], file: string): string[] =>
 /**
  * Checks a file. If it can't be read, that is a result too: a script always finds one document on
  * stdout.
+ * @param whenMissing what to do where there is no such file, as the end of the sentence
  */
 export async function checked(
   file: string,
   check: () => Outcome | Promise<Outcome>,
+  whenMissing = "",
 ): Promise<Outcome> {
   try {
     if (isStackFile(file)) throw new UnreadableInput(file, stackFileHint(file));
@@ -83,7 +86,8 @@ export async function checked(
       ...place,
     };
     const result: CheckResult = { valid: false, issues: [issue], resolved: null };
-    return { result, text: error.message, failed: "unreadable" };
+    const advice = input === file && !existsSync(file) ? whenMissing : "";
+    return { result, text: `${error.message}${advice}`, failed: "unreadable" };
   }
 }
 

@@ -138,6 +138,12 @@ describe("serving harness init automation", () => {
     expect((await runServing([...check, ...given])).out).toContain(`${file}: valid\n`);
   });
 
+  test("is named where a config is missing", async () => {
+    const { code, out } = await runServing(["harness", "check", "automation", "/no/a.yaml"]);
+    expect(code).toBe(2);
+    expect(out).toBe("/no/a.yaml: no such file. `serving harness init automation` writes one\n");
+  });
+
   test("writes a template that is valid, and never replaces a file", async () => {
     const directory = temporaryFolder("config-init-");
     expect((await run(directory, "init", "automation")).code).toBe(0);
