@@ -56,7 +56,7 @@ describe("a plan", () => {
 
   it("warns with both sources where a server has such a setting", () => {
     expect(warned({ moeBackend: "marlin" }, [MARLIN])).toEqual([
-      "b: `moeBackend: marlin` was reported against: it died (A). For it: B.",
+      "b: `moeBackend: marlin` is disputed. Against it: it died (A). For it: B.",
     ]);
     const speculative = { method: "mtp", numSpeculativeTokens: 5 };
     expect(warned({ speculative }, [DRAFTS])).toEqual([
