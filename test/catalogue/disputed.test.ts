@@ -60,7 +60,7 @@ describe("a plan", () => {
     ]);
     const speculative = { method: "mtp", numSpeculativeTokens: 5 };
     expect(warned({ speculative }, [DRAFTS])).toEqual([
-      "b: `speculative` was reported against: C. For it: D.",
+      "b: `speculative` is disputed. Against it: C. For it: D.",
     ]);
   });
 
