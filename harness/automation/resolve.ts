@@ -81,13 +81,18 @@ export function resolveContract(
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the environment says of `review.max_rounds`. */
-export type ReviewOverride = ReturnType<typeof reviewOverride>;
+export interface ReviewOverride {
+  readonly variable: string;
+  readonly rounds?: number;
+  /** What is wrong with the variable's value. */
+  readonly wrong?: string;
+}
 
 /**
  * Reads `<prefix>REVIEW_MAX_ROUNDS`; no rounds when it is unset, faulty, or empty, which counts as
  * not set.
  */
-export function reviewOverride(environment: Environment, prefix: string) {
+export function reviewOverride(environment: Environment, prefix: string): ReviewOverride {
   const variable = `${prefix}REVIEW_MAX_ROUNDS`;
   const text = environment[variable]?.trim() ?? "";
   if (text === "") return { variable };
