@@ -66,7 +66,8 @@ export function judge(
 
 /** The rule that refuses the same as this one does, with the same line and value. */
 function saidBy({ name, verdict, resource, path, value }: Judged, all: readonly Judged[]) {
-  const by = rules.find((rule) => rule.name === name)?.saidBy;
+  const by = verdict === "refused" ? rules.find((rule) => rule.name === name)?.saidBy : undefined;
+  if (by === undefined) return undefined;
   const isSaid = all.some(
     (each) =>
       each.name === by &&
@@ -75,7 +76,7 @@ function saidBy({ name, verdict, resource, path, value }: Judged, all: readonly 
       each.path === path &&
       isDeepStrictEqual(each.value, value),
   );
-  return verdict === "refused" && isSaid ? by : undefined;
+  return isSaid ? by : undefined;
 }
 
 /**

@@ -11,8 +11,9 @@ type Warnings = Plan["warnings"];
 /** What is said of a plan, by how much it weighs. */
 export interface Findings {
   readonly refused: readonly Judged[];
-  /** What policies warn of, and the plan itself. */
-  readonly warned: readonly Judged[];
+  /** What policies warn of, with the machine that declares what they speak of. */
+  readonly warned: readonly { readonly machine: string | undefined; readonly message: string }[];
+  /** What the plan itself warns of. */
   readonly warnings: Warnings;
   /** Of both. */
   readonly notes: Warnings;
@@ -26,14 +27,17 @@ export function findingsOf(
 ): Findings {
   const judged = policies.map((each) => ({ ...each, message: typed(each.message) }));
   const said = warnings.map((each) => ({ ...each, message: typed(each.message) }));
+  const owner = ownersOf(machines);
   return {
     refused: judged.filter(({ verdict, saidBy }) => verdict === "refused" && saidBy === undefined),
-    warned: judged.filter(({ verdict, note }) => verdict === "warned" && note !== true),
+    warned: judged
+      .filter(({ verdict, note }) => verdict === "warned" && note !== true)
+      .map(({ resource, message }) => ({ machine: owner.get(resource), message })),
     warnings: said.filter(({ note }) => note !== true),
     notes: [
       ...said.filter(({ note }) => note === true),
       ...judged.flatMap(({ resource, name: code, message, note }) => {
-        const machine = machineOf(resource, machines) ?? resource;
+        const machine = owner.get(resource) ?? resource;
         return note === true ? [{ machine, code, message, note }] : [];
       }),
     ],
@@ -78,11 +82,17 @@ export const refusalLines = (refused: readonly Judged[], width: Width): string[]
     ...(advice === "" ? [] : [`    ${hanging(advice, 4, width)}`]),
   ]);
 
-/** The machine that declares a resource. */
-const machineOf = (resource: string, machines: readonly MachinePlan[]): string | undefined =>
-  machines.find((machine) =>
-    declaredResources({ machines: [machine], warnings: [] }).some(({ name }) => name === resource),
-  )?.name;
+/** The machine that declares each resource, the first where several do. */
+const ownersOf = (machines: readonly MachinePlan[]): ReadonlyMap<string, string> =>
+  new Map(
+    machines
+      .toReversed()
+      .flatMap((machine) =>
+        declaredResources({ machines: [machine], warnings: [] }).map(
+          ({ name }) => [name, machine.name] as const,
+        ),
+      ),
+  );
 
 /** Each warning in one line. The machine is named where there are several. */
 export function warningLines(
@@ -90,11 +100,7 @@ export function warningLines(
   machines: readonly MachinePlan[],
   width: Width,
 ): string[] {
-  const judged = warned.map(({ resource, message }) => ({
-    machine: machineOf(resource, machines),
-    message,
-  }));
-  return [...warnings, ...judged].map(({ machine, message }) => {
+  return [...warnings, ...warned].map(({ machine, message }) => {
     const named = machines.length > 1 && machine !== undefined ? `${machine}: ` : "";
     return `  ${styled("yellow", "!")} ${cutTo(`${named}${headline(message)}`, width - 4)}`;
   });
