@@ -1,7 +1,8 @@
 // The walls of the house: which room may import which. docs/architecture.md draws the same.
 // A room that is not named here may import nothing of ours.
 const MAY_USE = {
-  faults: [],
+  // A message says an amount in the unit of its key.
+  faults: ["units"],
   http: [],
   units: [],
   commandLine: ["faults"],

@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { secondsWithUnits } from "../units/duration";
+import { BYTES_PER_GB, BYTES_PER_GIB } from "../units/memory";
 
 /**
  * Schemas of shares, with the key of the whole, in GiB: it stands beside the share, or in a map
@@ -15,12 +17,10 @@ export interface NumberKey {
   readonly share?: { readonly totalGiB?: number };
 }
 
-const GIB = 1024 ** 3;
-
 /** How the end of a key's name says what its number counts, in bytes or in seconds. */
 const UNITS = [
-  { name: /GiB$/, bytes: GIB },
-  { name: /GB$/, bytes: 1e9 },
+  { name: /GiB$/, bytes: BYTES_PER_GIB },
+  { name: /GB$/, bytes: BYTES_PER_GB },
   { name: /Bytes$/, bytes: 1 },
   { name: /Minutes$/, seconds: 60 },
   { name: /(?:Seconds|_sec(?:onds)?)$/, seconds: 1 },
@@ -47,7 +47,7 @@ export function numberFor(text: string, of: NumberKey): string | undefined {
   const amount =
     unit?.seconds === undefined
       ? ((of.isWhole ? groupedIn(text) : undefined) ?? sizeIn(text, of, unit?.bytes))
-      : (secondsIn(text) ?? Number.NaN) / unit.seconds;
+      : (secondsWithUnits(text) ?? Number.NaN) / unit.seconds;
   if (amount === undefined || Number.isNaN(amount)) return undefined;
   if (!of.isWhole) return String(Math.round(amount * 1000) / 1000);
   return String(unit?.seconds === undefined ? Math.round(amount) : Math.ceil(amount));
@@ -61,7 +61,7 @@ function percentFor(percent: number, { key, share }: NumberKey): string | undefi
 
 /** A size of memory as its share of the whole, rounded down: a share must not claim more. */
 function shareFor(text: string, { totalGiB }: NonNullable<NumberKey["share"]>): string | undefined {
-  const gib = sizeIn(text, { key: "GiB", isWhole: false }, GIB);
+  const gib = sizeIn(text, { key: "GiB", isWhole: false }, BYTES_PER_GIB);
   if (gib === undefined) return undefined;
   const size = Math.round(gib * 100) / 100;
   if (totalGiB === undefined) return `the share that ${size} GiB is of the machine's memory`;
@@ -89,20 +89,6 @@ function sizeIn(text: string, { isWhole }: NumberKey, own: number | undefined): 
   // Whole numbers without a unit in their name count tokens.
   if (number === "" || (power === 0 && b === "" && !isCounted) || (own === undefined && !isWhole))
     return undefined;
-  const isBinary = i !== "" || (b === "" && own !== 1e9);
+  const isBinary = i !== "" || (b === "" && own !== BYTES_PER_GB);
   return (Number(number) * (isBinary ? 1024 : 1000) ** power) / (own ?? 1);
-}
-
-const SECONDS: readonly (readonly [RegExp, number])[] = [
-  [/^ms(?:ec)?$/i, 0.001],
-  [/^s(?:ec(?:onds?)?)?$/i, 1],
-  [/^m(?:in(?:utes?)?)?$/i, 60],
-  [/^h(?:(?:ou)?rs?)?$/i, 3600],
-];
-
-/** `90s`, `30 min`, `2h`: one number with its unit, in seconds. */
-function secondsIn(text: string): number | undefined {
-  const [, number, unit = ""] = /^(\d+(?:\.\d+)?) ?([a-z]+)$/i.exec(text) ?? [];
-  const factor = SECONDS.find(([name]) => name.test(unit))?.[1];
-  return number === undefined || factor === undefined ? undefined : Number(number) * factor;
 }
