@@ -1,7 +1,7 @@
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { objectOr, textOr } from "../../faults/json";
-import { docker, dockerJson } from "../../machines/docker/docker";
+import { docker, dockerJson, hasImage } from "../../machines/docker/docker";
 import { layersOf, repositoryOf } from "../../machines/docker/manifest";
 import { diskFor, filesOf } from "../../machines/files";
 import { bytesHere, cacheOn, isWhole, snapshotOf, weightsOf } from "../../machines/hubCache";
@@ -151,10 +151,8 @@ async function missingImages(
 ): Promise<MissingImage[]> {
   const { dockerHost } = machine;
   const images = imagesOf(machine);
-  const isHere = (image: string) =>
-    docker(["image", "inspect", "--format", "{{.Id}}", image], dockerHost).catch(() => "");
-  const here = await Promise.all(images.map(isHere));
-  const missing = images.filter((_, index) => here[index] === "");
+  const here = await Promise.all(images.map((image) => hasImage(image, dockerHost)));
+  const missing = images.filter((_, index) => !here[index]);
   if (offline) return missing.map((name) => ofUnknownSize(name, machine));
   return Promise.all(
     missing.map(async (name) => {

@@ -39,6 +39,13 @@ export function otherAnswer(
   return new Failed(`docker ${args[0]}${where} ${said} instead of ${wanted}. ${remedy}`);
 }
 
+/** Whether an engine has an image; not where it doesn't answer, either. */
+export const hasImage = (image: string, dockerHost?: string): Promise<boolean> =>
+  docker(["image", "inspect", "--format", "{{.Id}}", image], dockerHost).then(
+    () => true,
+    () => false,
+  );
+
 export const NO_DOCKER = "No `docker` on PATH: install the Docker client.";
 
 /**

@@ -1,6 +1,6 @@
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { runShown } from "../../commandLine/run";
-import { docker, dockerCommand, dockerJson, NO_DOCKER } from "../../machines/docker/docker";
+import { dockerCommand, dockerJson, hasImage, NO_DOCKER } from "../../machines/docker/docker";
 import {
   type ImageReference,
   imageReference,
@@ -31,7 +31,7 @@ export async function readImage(reference: string, dockerHost?: string): Promise
   const { repository, tag = "", digest: given } = splitReference(reference);
   // Docker doesn't look at the tag beside a digest.
   const pulled = given === undefined ? `${repository}:${tag}` : `${repository}@${given}`;
-  if (given === undefined || !(await isThere(pulled, dockerHost)))
+  if (given === undefined || !(await hasImage(pulled, dockerHost)))
     await pull(pulled, dockerHost, () => noSuchTag(repository, given ?? tag));
   const digest = given ?? (await pulledDigest(repository, pulled, dockerHost));
   const pinned = `${repository}@${digest}`;
@@ -55,12 +55,6 @@ export function splitReference(reference: string): ImageReference {
     `${reference}: expected IMAGE:TAG, for example vllm/vllm-openai:v0.30.0 (${why})`,
   );
 }
-
-const isThere = (image: string, dockerHost?: string): Promise<boolean> =>
-  docker(["image", "inspect", "--format", "{{.Id}}", image], dockerHost).then(
-    () => true,
-    () => false,
-  );
 
 async function pulledDigest(
   repository: string,

@@ -2,7 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isRecord, type JsonObject, jsonIn } from "../../faults/json";
 import { isHere } from "../../machines/address";
-import { docker, otherAnswer } from "../../machines/docker/docker";
+import { docker, hasImage, otherAnswer } from "../../machines/docker/docker";
 import { versionsInside } from "./packageVersions";
 
 /** The images of a machine's Docker engine, and what else it keeps. */
@@ -27,11 +27,7 @@ export function imagesOn(dockerHost: string): Images {
   const ask = (args: readonly string[]) => docker(args, dockerHost);
   let root: Promise<string> | undefined;
   return {
-    imageIsThere: (image) =>
-      ask(["image", "inspect", "--format", "{{.Id}}", image]).then(
-        () => true,
-        () => false,
-      ),
+    imageIsThere: (image) => hasImage(image, dockerHost),
     downloadedBytes: async () => {
       if (!isHere({ dockerHost })) return 0;
       root ??= ask(["info", "--format", "{{.DockerRootDir}}"]).catch(() => "");
