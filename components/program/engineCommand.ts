@@ -2,8 +2,11 @@ import { readFileSync } from "node:fs";
 import { attempt } from "../../faults/defined";
 import { baseName } from "../../vllm/argv/unknown";
 
-/** Words of the engine's command line by which it shows no preview before an update. */
-const SKIPS_PREVIEW = /^(?:--skip-preview(?:=.*)?|-[A-Za-z]*f[A-Za-z]*)$/;
+/**
+ * Words of the engine's command line by which it shows no preview before an update. Of short options
+ * only those without a value may stand in front of another.
+ */
+export const SKIPS_PREVIEW = /^(?:--skip-preview(?:=.*)?|-[defjrvyQ]*f.*)$/;
 
 /** Whether a command line is one of the engine's that shows a preview before it updates. */
 export const showsPreview = ([program = "", ...words]: readonly string[]): boolean =>

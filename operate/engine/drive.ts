@@ -5,7 +5,7 @@ import { Failed, WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
-import { WAITS_VARIABLE } from "../../components/program";
+import { SKIPS_PREVIEW, WAITS_VARIABLE } from "../../components/program";
 import { parseStackFile } from "../../components/settings";
 import { attempt, defined } from "../../faults/defined";
 import { PROGRAM_FOLDER } from "../../faults/programFolder";
@@ -36,8 +36,6 @@ export const SAYS_YES = /^(--yes|-y|--yes=.*)$/;
 
 /** Letters of the engine's short options that take no value: others may stand behind them. */
 const SWITCHES = "-[defjrvyQ]*";
-
-const SKIPS_PREVIEW = new RegExp(`^(--skip-preview(=.*)?|${SWITCHES}f.*)$`);
 
 export const AS_JSON = new RegExp(`^(--json(=.*)?|${SWITCHES}j.*)$`);
 
