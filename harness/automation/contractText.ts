@@ -18,7 +18,7 @@ export function contractLines(
       conformance && `by ${conformance.evaluator}, within ${conformance.timeout_sec} s`,
     ],
     ["visual", visual && visualText(visual)],
-    ["routing", routing && `${routing.enabled === false ? "off" : profilesText(routing)}`],
+    ["routing", routing && (routing.enabled === false ? "off" : profilesText(routing))],
     ["caps", caps && settingsText(caps)],
     ["unattended", unattended && settingsText(unattended)],
   ];

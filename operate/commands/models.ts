@@ -202,7 +202,7 @@ async function useOutcome(options: UseOptions, wanted: string): Promise<Outcome>
   const other = imageLines(image, seat.server);
   const doubt = [
     ...(unread === undefined ? [] : [unread, ""]),
-    ...(found.doubt === undefined ? [] : [`${capital(found.doubt)}`, ""]),
+    ...(found.doubt === undefined ? [] : [capital(found.doubt), ""]),
     ...(found.byShare === undefined ? [] : [found.byShare, ""]),
   ];
   const repeated =

@@ -3,6 +3,7 @@ import { totalFinding } from "../../components/memory";
 import type { MachinePlan } from "../../components/plan";
 import type { MachineSettings } from "../../components/settings";
 import { Failed } from "../../faults/fault";
+import { counted } from "../../faults/quoting";
 import { isHere } from "../../machines/address";
 import { filesOf } from "../../machines/files";
 import { parseMeminfo } from "../../machines/memory";
@@ -92,11 +93,12 @@ function sizes(
     bytes === undefined ? (estimatedBytes ?? []) : [],
   );
   const sum = (values: readonly number[]) => gb(values.reduce((all, each) => all + each, 0));
-  const several = (count: number) => `${count} ${kind}${count === 1 ? "" : "s"}`;
   const unknown = parts.length - known.length - estimated.length;
   return [
     ...(known.length > 0 ? [`${sum(known)} of ${kind}s`] : []),
-    ...(estimated.length > 0 ? [`about ${sum(estimated)} for ${several(estimated.length)}`] : []),
-    ...(unknown > 0 ? [`${several(unknown)} of unknown size`] : []),
+    ...(estimated.length > 0
+      ? [`about ${sum(estimated)} for ${counted(estimated.length, kind)}`]
+      : []),
+    ...(unknown > 0 ? [`${counted(unknown, kind)} of unknown size`] : []),
   ];
 }

@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import type { MachinePlan } from "../../components/plan";
 import type { PlannedFile } from "../../components/planned";
+import { asKey } from "../stack/named";
 import { fileText } from "./planText";
 
 /** What of a plan has files and no container: each client, the harness, monitoring. */
@@ -27,7 +28,7 @@ export function filesText(machines: readonly MachinePlan[], name: string): strin
 
 function isName(each: string, name: string, machine: MachinePlan): boolean {
   const plain = name.startsWith(`${machine.name}.`) ? name.slice(machine.name.length + 1) : name;
-  return each === plain || each === plain.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return each === plain || each === asKey(plain);
 }
 
 const namesOf = (machine: MachinePlan, file: PlannedFile): string[] => [

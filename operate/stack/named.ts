@@ -72,6 +72,10 @@ const ALSO: Readonly<Record<string, string>> = {
   "llama-swap": ON_DEMAND,
 };
 
+/** A name that is spelt as a setting (`chatUi`), as keys and roles are (`chat-ui`). */
+export const asKey = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
 /**
  * The thing that somebody means by `b`, `bridge`, `chatUi`, the name of a container, or one of
  * these behind `MACHINE.`. Throws `WrongUse`, with the names that there are, for a name that
@@ -85,7 +89,7 @@ export function named(
 ): Named {
   const all = machines.flatMap(namedOn);
   const found = all.filter((each) => namesOf(each).includes(name));
-  const spoken = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const spoken = asKey(name);
   const [only, ...others] =
     found.length > 0
       ? found

@@ -11,7 +11,6 @@ import { policiesOn } from "../plan/judgedPlan";
 import type { PlannedStack } from "../stack/readStack";
 import { projectFolder } from "../stack/stackFile";
 import { type Lacking, lackingOnThoseThere } from "./bring";
-
 import type { Task } from "./task";
 import { readApplied } from "./verifiedUp";
 import type { Applied } from "./wayBack";

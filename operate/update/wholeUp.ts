@@ -1,7 +1,6 @@
 import { terminalWidth } from "../../commandLine/layout";
 import { printResult, say } from "../../commandLine/output";
 import { saysYes } from "../../commandLine/saysYes";
-import { changesOf } from "../../components/change";
 import { defined } from "../../faults/defined";
 import { fingerprintOfText } from "../../machines/update/fingerprint";
 import { engineFor } from "../engine/drive";
@@ -133,8 +132,7 @@ async function staysAgreed(task: Task, now: PlannedStack, { looked, way }: Showi
   const judged = [...judgedOf(task, now), ...onMachines];
   const isRefused = judged.some(refuses);
   if (!isRefused && !isMore({ before: task.now, now, was: looked.judged, is: judged })) return true;
-  const changes = changesOf(looked.applied.machines, now.plan.machines);
-  show(task, now, { looked: { ...looked, changes, judged, unread: [], lacking: [] }, way });
+  show(task, now, { looked: { ...looked, judged, unread: [], lacking: [] }, way });
   if (isRefused) say(NOTHING_BUT_RECORD);
   return !isRefused && (!way.asks || (await agreed(task.signal)));
 }

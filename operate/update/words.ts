@@ -46,6 +46,10 @@ export const leftText = (decided: Decided, doctor: string): string =>
     ...(doctor === "" ? [] : ["", doctor]),
   ].join("\n");
 
+/** A probe that failed, with what mends it. */
+const failedLine = ({ id, detail, fix }: NamedResult): string =>
+  `  ${id}: ${detail}${fix === "" ? "" : `\n    ${fix}`}`;
+
 /** How it ended where the update stays. */
 export const staysText = (
   asked: readonly NamedResult[],
@@ -56,9 +60,7 @@ export const staysText = (
   if (failed.length > 0)
     return [
       "The update stays, but the stack file doesn't become the verified one: these probes fail, and did not pass before.",
-      ...failed.map(
-        ({ id, detail, fix }) => `  ${id}: ${detail}${fix === "" ? "" : `\n    ${fix}`}`,
-      ),
+      ...failed.map(failedLine),
     ].join("\n");
   if (passed === 0) return "The update is done. Nothing had to be probed.";
   const kept = isKept ? " The stack file is the one to go back to from now on." : "";
@@ -121,7 +123,7 @@ export function probedText(results: readonly NamedResult[]): string {
     return passed === 0 ? "Nothing had to be probed." : `Every probe passed (${passed}).`;
   return [
     `${failed.length} of ${failed.length + passed} probes failed:`,
-    ...failed.map(({ id, detail, fix }) => `  ${id}: ${detail}${fix === "" ? "" : `\n    ${fix}`}`),
+    ...failed.map(failedLine),
     "What was applied stays. Next: serving doctor",
   ].join("\n");
 }

@@ -75,16 +75,15 @@ export const clientServer: Rule = {
       const { who, coding, onSimpleServer, asked } = client;
       if (!coding || !onSimpleServer) return [];
       const unproven = asked.filter(({ seen }) => seen === undefined);
-      const at = `Ollama`;
       if (asked.length === 0 || unproven.length > 0)
         return violation(
           resource,
-          `${who} would use ${at}, whose tool calls are unproven. ${whyUnproven(resource, unproven)}`,
+          `${who} would use Ollama, whose tool calls are unproven. ${whyUnproven(resource, unproven)}`,
         );
       const days = asked.map(({ model, seen }) => `\`${model}\` (${seen})`).join(", ");
       return advice(
         resource,
-        `${who} uses ${at}, whose tool calls were seen. That was ${days}. ${AGENT_THERE}`,
+        `${who} uses Ollama, whose tool calls were seen. That was ${days}. ${AGENT_THERE}`,
       );
     });
   },

@@ -8,7 +8,6 @@ import { policiesOn } from "../../plan/judgedPlan";
 import type { HostFacts } from "../../sees/computer/facts";
 import { type OneMachine, type PlannedStack, readStack } from "../../stack/readStack";
 import { unifiedDiff } from "../../stackEdit/applyEdits";
-
 import { USUAL_CLIENTS } from "../command/clients";
 import type { CommandNotes } from "../command/notes";
 import type { LeftOut } from "../command/words";

@@ -8,7 +8,7 @@ import { FINE, refusalOrDoubt } from "../verdict";
 import { countsText, findingsOf, refusalLines, warningLines } from "./findings";
 import { harnessRow } from "./harness";
 import { barText, othersText, sumText } from "./memory";
-import { rowLines, textColumn } from "./rows";
+import { type Row, rowLines, textColumn } from "./rows";
 import { doubtfulServers, serverRows, withRows } from "./servers";
 import { type MachineView, updateRows } from "./update";
 import { useRow } from "./use";
@@ -78,13 +78,16 @@ const MEMORY = "memory";
 /** Columns of a machine's bar beside others. */
 const SHORT_BAR = 32;
 
+/** What stands below a machine's memory. */
+const rowsBelow = (machine: MachinePlan, view: MachineView, most: typeof ALONE): Row[] => [
+  ...updateRows(machine, view, most.update),
+  ...useRow(machine, most.use),
+  ...harnessRow(machine, view, most.harness),
+];
+
 function oneMachine(machine: MachinePlan, view: MachineView, width: Width): string[] {
   const servers = serverRows(machine);
-  const below = [
-    ...updateRows(machine, view, ALONE.update),
-    ...useRow(machine, ALONE.use),
-    ...harnessRow(machine, view, ALONE.harness),
-  ];
+  const below = rowsBelow(machine, view, ALONE);
   const column = textColumn([...servers, { label: MEMORY }, ...below]);
   const others = othersText(machine, withRows(machine));
   const sum = `${sumText(machine)}${others === "" ? "" : `: ${others}`}`;
@@ -96,11 +99,7 @@ function oneMachine(machine: MachinePlan, view: MachineView, width: Width): stri
 /** Beside others a machine has its sum behind its name, and one line of memory. */
 function oneOfSeveral(machine: MachinePlan, view: MachineView, width: Width): string[] {
   const servers = serverRows(machine);
-  const below = [
-    ...updateRows(machine, view, AMONG_SEVERAL.update),
-    ...useRow(machine, AMONG_SEVERAL.use),
-    ...harnessRow(machine, view, AMONG_SEVERAL.harness),
-  ];
+  const below = rowsBelow(machine, view, AMONG_SEVERAL);
   const column = textColumn([...servers, { label: MEMORY }, ...below]);
   const others = othersText(machine, withRows(machine));
   const bar = barText(machine, SHORT_BAR);

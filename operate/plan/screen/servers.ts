@@ -1,6 +1,6 @@
 import { styled } from "../../../commandLine/output";
 import { INSTANCE_A } from "../../../components/fields";
-import { startVerdictOf } from "../../../components/memory";
+import { speedTexts, startVerdictOf } from "../../../components/memory";
 import { type MachinePlan, serversOn } from "../../../components/plan";
 import { mayRun, setsWith } from "../../../components/together";
 import { counted } from "../../../faults/quoting";
@@ -138,14 +138,13 @@ function startFacts({ onDemand, together }: MachinePlan, { key, container }: Ser
 /** Tokens in a second as this file serves it and whose figure that is, and what drafts bring. */
 function speedFacts({ speed }: Server): string[] {
   if (speed === undefined) return [];
-  const { decode, withDrafts } = speed;
+  const { decode } = speed;
+  const { withDrafts } = speedTexts(speed);
   return [
     decode === null
       ? "decode not known"
       : `decode ${decode.tokensPerSecond} tokens/s (${originText(decode)})`,
-    ...(withDrafts === undefined
-      ? []
-      : [`${withDrafts.tokensPerSecond} with drafts: add --drafts`]),
+    ...(withDrafts === undefined ? [] : [withDrafts]),
   ];
 }
 
