@@ -196,7 +196,9 @@ ${server}`,
         const { code, stdout } = await fetch();
         expect([code, stdout]).toEqual([
           1,
-          expect.stringMatching(/The disk of \S+cache has \d+ MB free, .* \(121 MB of models\)/),
+          expect.stringMatching(
+            /\d+ MB of disk are free, 121 MB are needed \(\S+cache\)\. Missing: 121 MB of models\./,
+          ),
         ]);
         expect(hub.sent).toBe(0);
         await mustRun("mount", ["-o", "remount,size=140m", cache]);

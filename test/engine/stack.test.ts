@@ -188,7 +188,9 @@ describeEngineWithGpus("the stack on a real machine", () => {
     expect(preview.code, said).not.toBe(0);
     expect(steps(preview)).toEqual(expect.arrayContaining(REPLACES_CONTAINER));
     expect(preview.steps.filter(({ op }) => op === "delete")).toEqual([]);
-    expect(said.match(/The limit is 0\.90\./g), said).toHaveLength(1);
+    expect(said.match(/claim 0\.97 of its memory, and 0\.90 is the limit\./g), said).toHaveLength(
+      1,
+    );
     expect(said).toContain("Refused, and nothing was changed:\n");
     expect(said).not.toMatch(/^ +at .*:\d+:\d+/m);
     expect(said).not.toContain("--outputs:--");
