@@ -40,7 +40,9 @@ const speculative = strictObject({
     .describe("Method, for example `mtp`.")
     .meta({ examples: ["mtp"] }),
   numSpeculativeTokens: count(1, 32).describe("Draft tokens for each step."),
-  model: optional(nonEmptyText()).describe("Draft model, where the method needs one."),
+  model: optional(nonEmptyText()).describe(
+    "Hub id of the draft model, which methods such as `eagle3` need.",
+  ),
 }).describe(
   "`--speculative-config`: draft tokens, which speed up a single stream and cost KV cache.",
 );

@@ -132,10 +132,31 @@ const idFault = (id: string): string | undefined =>
     ? `\`${id}\` isn't a hub id (\`organisation/name\`). For a folder of the machine, write the whole path, which starts with \`/\` or \`~/\`.`
     : undefined);
 
-/** Faults in a drafts' model that is neither on the hub nor in the container. */
-function draftFaults({ speculative }: InferenceServerSettings): MachineFault[] {
-  const why = speculative?.model === undefined ? undefined : notAHubId(speculative.model);
-  return why === undefined ? [] : [impossible(["speculative", "model"], why)];
+/**
+ * Methods that vLLM refuses without a draft model ("num_speculative_tokens was provided but without
+ * speculative model", vllm/config/speculative.py). `mtp` and its old names take heads of the model
+ * itself, `dspark` may, and `ngram` and `suffix` read the text.
+ */
+const DRAFT_MODEL = new Set([
+  "eagle",
+  "eagle3",
+  "dflash",
+  "draft_model",
+  "medusa",
+  "mlp_speculator",
+]);
+
+/** Faults in a drafts' model: it is missing, or neither on the hub nor in the container. */
+function draftFaults({ speculative, model }: InferenceServerSettings): MachineFault[] {
+  if (speculative === undefined) return [];
+  const at = ["speculative", "model"];
+  if (speculative.model === undefined) {
+    const { method } = speculative;
+    const why = `\`method: ${method}\` drafts with a model of its own: write the hub id of one that was made for ${model.id} as \`model\`. Or delete \`speculative\`.`;
+    return DRAFT_MODEL.has(method) ? [{ path: at, code: "missing_key", message: why }] : [];
+  }
+  const why = notAHubId(speculative.model);
+  return why === undefined ? [] : [impossible(at, why)];
 }
 
 /** Faults in a model that is a folder of the machine. */

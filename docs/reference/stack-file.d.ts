@@ -160,7 +160,7 @@ export interface MachineSettings {
       readonly method: string;
       /** Draft tokens for each step. */
       readonly numSpeculativeTokens: number;
-      /** Draft model, where the method needs one. */
+      /** Hub id of the draft model, which methods such as `eagle3` need. */
       readonly model?: string;
     };
     /** LoRA adapters of the model, each served under a name of its own: `--enable-lora` and `--lora-modules`. Default: `[]`. */

@@ -30,6 +30,12 @@ describe("adapters, mounts and folders of a server", () => {
     const mounts = [{ from: "~/tokenizers", to: "/models/tokenizers" }];
     expect(faults({ adapters: [TONE, hub], maxLoras: 1, maxCpuLoras: 2, mounts })).toEqual([]);
     expect(faults({ model: { id: "~/runs/merged" } })).toEqual([]);
+    for (const drafts of [
+      { method: "eagle3", model: "org/draft" },
+      { method: "mtp" },
+      { method: "ngram" },
+    ])
+      expect(faults({ speculative: { ...drafts, numSpeculativeTokens: 2 } })).toEqual([]);
     expect(faults({ model: { id: "/opt/model", inImage: true } })).toEqual([]);
     expect(
       faults({ model: { id: "/models/x/merged" }, mounts: [{ from: "/data/x", to: "/models/x" }] }),
@@ -61,6 +67,13 @@ describe("adapters, mounts and folders of a server", () => {
       { speculative: { method: "eagle3", numSpeculativeTokens: 2, model: "hf.co/org/draft" } },
       "speculative.model: `hf.co/org/draft` is an address of the hub: write `org/draft`.",
     ],
+    ...["eagle", "eagle3", "dflash", "draft_model", "medusa", "mlp_speculator"].map(
+      (method): [string, object, string] => [
+        `drafts of ${method} without their model`,
+        { speculative: { method, numSpeculativeTokens: 2 } },
+        `speculative.model: \`method: ${method}\` drafts with a model of its own: write the hub id of one that was made for org/model as \`model\`. Or delete \`speculative\`.`,
+      ],
+    ),
     [
       "an adapter by an address",
       { adapters: [{ name: "tone", id: "hf.co/org/tone", revision: REVISION, rank: 8 }] },
