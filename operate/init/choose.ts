@@ -6,7 +6,7 @@ import { recognise } from "../../machines/devices/recognise";
 import { AGGREGATE_LIMIT } from "../../vllm/utilization";
 import { mostWanted } from "../models/mostWanted";
 import type { HostFacts, HostServer } from "../sees/computer/facts";
-import { USUAL_CLIENTS } from "./command/clients";
+import { type Unfit, USUAL_CLIENTS } from "./command/clients";
 import type { CommandServer } from "./command/fromCommand";
 import { refuseCommand } from "./command/words";
 import { gpuTakers, systemGiB, UNEXPLAINED_GIB } from "./counted";
@@ -71,7 +71,10 @@ export async function choose(given: HostFacts, place: Place, answers: Answers = 
     ...defined({ server: offer?.server, lowerA }),
     ...byCommand?.server,
   };
-  const wanted: Wanted = { ...known, ...(ask && (await around(facts, known, ask))) };
+  const wanted: Wanted = {
+    ...known,
+    ...(ask && (await around(facts, known, ask, byCommand?.unfit))),
+  };
   const { findings, lasting } = draft(facts, wanted, home);
   /** What to mend before `up`, a sentence each. */
   const mend = [
@@ -153,10 +156,10 @@ async function counted(facts: HostFacts, ask: Ask) {
 }
 
 /** Asks about the network, the chat UI's administrator and the clients. */
-async function around(facts: HostFacts, { clients }: Wanted, ask: Ask) {
+async function around(facts: HostFacts, { clients }: Wanted, ask: Ask, unfit?: Unfit) {
   const network = await askNetwork(ask, `${facts.host}.local`);
   const administrator = network === undefined ? undefined : await askAdministrator(ask);
-  return { ...defined({ network, administrator }), clients: await askClients(ask, clients) };
+  return { ...defined({ network, administrator }), clients: await askClients(ask, clients, unfit) };
 }
 
 interface Chosen {

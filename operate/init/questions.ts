@@ -5,6 +5,7 @@ import { modelNamed } from "../../components/catalogue";
 import { CLIENTS, type ClientKey } from "../../components/clients";
 import { thousands } from "../../units/thousands";
 import { speedCells, UNKNOWN } from "../models/speeds";
+import type { Unfit } from "./command/clients";
 import type { GpuTaker } from "./counted";
 import type { Offer } from "./offers";
 
@@ -137,16 +138,27 @@ export async function askNetwork(ask: Ask, byDefault: string): Promise<string | 
   );
 }
 
-/** The coding clients to set up. */
-export function askClients(ask: Ask, byDefault: readonly ClientKey[]): Promise<ClientKey[]> {
-  const keys = CLIENTS.map(({ key }) => key);
-  const question = `Which clients get files (${keys.join(", ")})? [${byDefault.join(" ")}]`;
+/** The clients to set up, of those that can use the server. */
+export function askClients(
+  ask: Ask,
+  byDefault: readonly ClientKey[],
+  unfit: Unfit = { keys: [], why: "" },
+): Promise<ClientKey[]> {
+  const all = CLIENTS.map(({ key }) => key);
+  const keys = all.filter((key) => !unfit.keys.includes(key));
+  const others =
+    unfit.keys.length === 0
+      ? ""
+      : `${unfit.keys.join(", ")}: each ${unfit.why}, so it gets no file.\n`;
+  const question = `${others}Which clients get files (${keys.join(", ")})? [${byDefault.join(" ")}]`;
   return asked(ask, question, byDefault.join(" "), (answer) => {
     const named = answer.split(/[\s,]+/);
-    const known = keys.filter((key) =>
+    const known = all.filter((key) =>
       named.some((name) => name.toLowerCase() === key.toLowerCase()),
     );
-    return known.length === new Set(named).size ? known : undefined;
+    if (known.length < new Set(named).size) return undefined;
+    const none = known.find((key) => unfit.keys.includes(key));
+    return none === undefined ? known : new Refused(`${none} ${unfit.why}.`);
   });
 }
 
@@ -155,12 +167,17 @@ class Unclear {
   constructor(readonly rows: readonly string[]) {}
 }
 
+/** An answer that can't be had, and why. */
+class Refused {
+  constructor(readonly why: string) {}
+}
+
 /** Asks until an answer can be used; an empty one is the default. */
 async function asked<Answer>(
   ask: Ask,
   question: string,
   byDefault: string,
-  read: (answer: string) => Answer | Unclear | undefined,
+  read: (answer: string) => Answer | Unclear | Refused | undefined,
 ): Promise<Answer> {
   const [last] = question.split("\n").slice(-1);
   for (let shown = question; ; ) {
@@ -168,6 +185,7 @@ async function asked<Answer>(
     const answer = read(given);
     if (answer instanceof Unclear)
       shown = [`\`${given}\` may be:`, ...answer.rows.map((row) => `  ${row}`), last].join("\n");
+    else if (answer instanceof Refused) shown = `${answer.why} ${last}`;
     else if (answer !== undefined) return answer;
     else shown = `\`${given}\` is no answer to this. ${last}`;
   }

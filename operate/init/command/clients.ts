@@ -6,6 +6,22 @@ import type { Wanted } from "../settings";
 /** The coding clients of a machine on which none was found. */
 export const USUAL_CLIENTS: readonly ClientKey[] = ["claudeCode", "codex"];
 
+/** Clients that can't use a server as its command starts it. */
+export interface Unfit {
+  readonly keys: readonly ClientKey[];
+  /** Why, as a clause about them. */
+  readonly why: string;
+}
+
+/** Which clients a server has, and what is said of those that it can't have. */
+interface ClientsOf {
+  readonly clients: readonly ClientKey[];
+  readonly told: readonly string[];
+  readonly unfit?: Unfit;
+}
+
+const CODING = CLIENTS.flatMap(({ key, coding }) => (coding ? [key] : []));
+
 /**
  * The clients that can use the server, and why the others get no file. Those of a stack file that is
  * there stay with its servers.
@@ -14,21 +30,28 @@ export function clientsOf(
   values: readonly ServerValue[],
   { clients: all, into, key = "b" }: Pick<Wanted, "clients" | "into" | "key">,
   parser?: string,
-) {
+): ClientsOf {
   const valueAt = (path: string) => values.find((each) => each.path.join(".") === path)?.value;
-  const coding = all.filter((key) => CLIENTS.some((each) => each.key === key && each.coding));
+  const coding = all.filter((key) => CODING.includes(key));
   const without = (some: readonly ClientKey[]) => all.filter((key) => !some.includes(key));
   const kind = valueAt("model.kind") ?? "chat";
   if (kind !== "chat") return { clients: without(coding), told: [] };
-  if (valueAt("tools.autoChoice") === false && coding.length > 0)
+  if (valueAt("tools.autoChoice") === false)
     return {
       clients: without(coding),
-      told: [noTools(parser, coding, into === undefined ? undefined : key)],
+      told:
+        coding.length === 0 ? [] : [noTools(parser, coding, into === undefined ? undefined : key)],
+      unfit: { keys: CODING, why: "needs structured tool calls, which the command leaves off" },
     };
   const window = Number(valueAt("maxModelLen"));
-  const cramped = coding.filter((key) => outputOf(key) >= window);
+  const keys = CODING.filter((key) => outputOf(key) >= window);
+  const cramped = keys.filter((key) => coding.includes(key));
   const why = `The window of ${window} tokens is too short for an answer of ${cramped.join(", ")}: no file is written for it.`;
-  return { clients: without(cramped), told: cramped.length === 0 || into ? [] : [why] };
+  return {
+    clients: without(cramped),
+    told: cramped.length === 0 || into ? [] : [why],
+    unfit: { keys, why: `needs a longer window than ${window} tokens for its answers` },
+  };
 }
 
 /**

@@ -22,7 +22,7 @@ import { withFreeNames } from "../freeNames";
 import type { Place } from "../offers";
 import { freePort, type Wanted } from "../settings";
 import { chosenValues } from "./chosen";
-import { clientsOf } from "./clients";
+import { clientsOf, type Unfit } from "./clients";
 import type { ContainerFacts } from "./dockerOptions";
 import { withoutFaults } from "./faults";
 import { filled } from "./filled";
@@ -52,6 +52,8 @@ export interface CommandServer {
   readonly model: string;
   /** What the catalogue knows of the model. */
   readonly recipe: Recipe | undefined;
+  /** Clients that can't use it. */
+  readonly unfit?: Unfit;
   readonly told: CommandNotes;
   /** What to mend before `up`, a sentence each. */
   readonly mend: readonly string[];
@@ -101,7 +103,7 @@ function serverOf(start: Launch, facts: HostFacts, base: Wanted, place: Place): 
   const wanted = { ...base, image: image.image, port };
   const chosen = chosenValues(named.values, { facts, place, recipe, wanted });
   const values = inOrder(withoutTools([...named.values, ...chosen.values]));
-  const { clients, told: ofClients } = clientsOf(values, base, parserOf(model, recipe));
+  const { clients, told: ofClients, unfit } = clientsOf(values, base, parserOf(model, recipe));
   const elsewhere = launch.container?.elsewhere ?? [];
   return {
     server: {
@@ -114,6 +116,7 @@ function serverOf(start: Launch, facts: HostFacts, base: Wanted, place: Place): 
     },
     model,
     recipe,
+    ...defined({ unfit }),
     told: {
       leftOut,
       setHere: [...(launch.container?.setHere ?? []), ...ofVariables.setHere],
