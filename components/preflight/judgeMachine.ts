@@ -6,7 +6,6 @@ import { roomProblem } from "../fetch/room";
 import { adviseShare, shareRoom } from "../memory/advice";
 import { totalFinding } from "../memory/machineMemory";
 import { type MachinePlan, serversOn } from "../plan/types";
-import { newKey } from "../planned/networkKey";
 import { knownTroubles } from "../supply/kernel";
 import { hostInstanceFindings } from "./judgeHostInstance";
 import { judgeLink } from "./judgeLink";
@@ -17,6 +16,7 @@ import { rankPorts } from "./readLink";
 import { takenPort } from "./takenPort";
 import { type MachineFacts, type PreflightFinding, refused, warned } from "./types";
 import { unweighedModels } from "./unweighedModels";
+import { exportOf } from "./variables";
 
 /** Judges what was read against what is planned. Pure; every finding carries its figures. */
 export function judgeMachine(machine: MachinePlan, facts: MachineFacts): PreflightFinding[] {
@@ -37,13 +37,11 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
     ...facts.fileFolders.flatMap(({ path, problem }) =>
       problem === undefined ? [] : refused(`Nothing can be written in ${path}: ${problem}.`),
     ),
-    ...facts.faultyVariables.map(({ name, fault }) => {
-      const isKey = machine.secretFiles.some((file) => file.isKey && file.variable === name);
-      const set = isKey ? newKey(name) : `export ${name}=...`;
-      return refused(
-        `${name} ${fault}, but a secret file takes its value from it. Set it in this shell: \`${set}\`.`,
-      );
-    }),
+    ...facts.faultyVariables.map(({ name, fault }) =>
+      refused(
+        `${name} ${fault}, but a secret file takes its value from it. Set it in this shell: \`${exportOf(machine, name)}\`.`,
+      ),
+    ),
     ...judgeSimpleServer(machine, facts.simpleServer),
     ...judgeOnDemand(machine, facts),
     ...roomFindings(facts),

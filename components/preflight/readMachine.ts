@@ -9,7 +9,6 @@ import { readListeners } from "../../machines/listeners";
 import { parseMeminfo } from "../../machines/memory";
 import { readNeeds } from "../fetch/needs";
 import { type MachinePlan, serversOn } from "../plan/types";
-import { keyFault } from "../planned/networkKey";
 import { readKernel } from "../supply/kernel";
 import { oursOn } from "./ourContainers";
 import { readOwnFolders } from "./ownFolders";
@@ -18,6 +17,7 @@ import { readOnDemand } from "./readOnDemand";
 import { readSimpleServer } from "./readSimpleServer";
 import type { DirectoryFacts, MachineFacts } from "./types";
 import { containersAsApplied } from "./unweighedModels";
+import { faultyVariables } from "./variables";
 
 /** Reads everything the preflight judges. It only ever reads, instance A included. */
 export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
@@ -65,11 +65,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
     fileFolders,
     ...(ownFolders.length === 0 ? {} : { ownFolders }),
     kernel,
-    faultyVariables: machine.secretFiles.flatMap(({ isKey, variable: name }) => {
-      const value = process.env[name] ?? "";
-      const fault = isKey || value === "" ? keyFault(value) : undefined;
-      return fault === undefined ? [] : [{ name, fault }];
-    }),
+    faultyVariables: faultyVariables(machine),
     asApplied: await containersAsApplied(machine, files),
     ...defined({ simpleServer, memory, needs, link, onDemand, device: device?.id }),
   };

@@ -6,6 +6,7 @@ import type { Needs } from "../fetch/needs";
 import type { SettingToChange } from "../planned/facts";
 import type { Kernel } from "../supply/kernel";
 import type { LinkFacts } from "./readLink";
+import type { FaultyVariable } from "./variables";
 
 /**
  * What was read of a machine before anything on it is touched. Everything here comes from reading
@@ -28,7 +29,7 @@ export interface MachineFacts {
    * Variables that a secret file needs and that hold no such secret, each with the reason: `is not
    * set`.
    */
-  readonly faultyVariables: readonly { readonly name: string; readonly fault: string }[];
+  readonly faultyVariables: readonly FaultyVariable[];
   /** What was read of Ollama, where there is one. */
   readonly simpleServer?: SimpleServerFacts;
   /** Containers that the plan which was applied last has as they are planned now. */

@@ -5,7 +5,8 @@ import { Failed, WrongUse } from "../../commandLine/exit";
 import { headed } from "../../commandLine/layout";
 import type { Format } from "../../commandLine/output";
 import { operatorHome } from "../../components/evidence";
-import { newKey } from "../../components/planned";
+import type { MachinePlan } from "../../components/plan";
+import { exportsFor } from "../../components/preflight";
 import { declaresNothing, machine } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { readJsonFile } from "../../faults/jsonDocument";
@@ -28,7 +29,7 @@ import type { Published } from "../init/from/source";
 import { digestsOf } from "../init/pinnedImages";
 import { makeProject, type Project, pinOf, projectHere, WORKFLOW } from "../init/project";
 import { atTerminal } from "../init/questions";
-import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
+import { machineName } from "../init/settings";
 import { keptIn, writeNew } from "../init/writeNew";
 import { type Installed, installIn } from "../packages/install";
 import { ONTO_PATH } from "../packages/pin";
@@ -45,7 +46,7 @@ import {
   stackNames,
   stackPath,
 } from "../stack/stackFile";
-import { runsHere } from "../stack/typed";
+import { runsHere, typedFor } from "../stack/typed";
 import { takeRecords, verifiedStackFiles } from "../verify/lastVerify";
 
 type InitOptions = Readonly<
@@ -158,7 +159,9 @@ async function initialized(options: InitOptions): Promise<Outcome> {
   writeNew(file, choice.text, options);
   const { mend, next } = await installed(options, project);
   const { model, refused, lasting, told } = choice;
-  const toFix = [...first, ...choice.mend, ...ofPin, ...mend];
+  const typed = typedFor({ stack: name });
+  // What is said of another stack names it.
+  const toFix = [...first, ...[...choice.mend, ...ofPin, ...mend].map(typed)];
   const failed = lasting.length > 0 || toFix.length > 0;
   const result = {
     file,
@@ -168,7 +171,7 @@ async function initialized(options: InitOptions): Promise<Outcome> {
     mend: toFix,
     refused,
     ...defined({ command: told }),
-    next: [...next, ...nextCommands(choice.wanted, failed || refused.length === 0)],
+    next: [...next, ...nextCommands(choice, failed || refused.length === 0)].map(typed),
   };
   return { result, text: report(result), failed };
 }
@@ -342,10 +345,9 @@ function machineOverSsh(dockerHost: string): string {
  * What to run next, in order, from the project's folder: at a terminal `up` is the whole way. A plan
  * that only `up` can complete isn't asked for before it.
  */
-const nextCommands = ({ name, network }: Wanted, plans: boolean): string[] => [
-  ...(impliedStack() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
+const nextCommands = ({ machine }: { readonly machine: MachinePlan }, plans: boolean): string[] => [
   ...(plans ? ["serving plan"] : []),
-  ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),
+  ...exportsFor(machine),
   "serving up",
 ];
 

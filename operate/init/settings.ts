@@ -68,7 +68,7 @@ export interface Wanted {
 }
 
 /** Variable of the operator's shell with the bridge's key. */
-export const BRIDGE_KEY = "LOCAL_SERVING_BRIDGE_KEY";
+const BRIDGE_KEY = "LOCAL_SERVING_BRIDGE_KEY";
 
 type Settings = Record<string, unknown>;
 

@@ -1,7 +1,9 @@
 import { changesOf } from "../../components/change";
 import { operatorHome, readAppliedPlans } from "../../components/evidence";
 import type { MachinePlan, Plan } from "../../components/plan";
+import { exportsFor } from "../../components/preflight";
 import type { StackSettings } from "../../components/settings";
+import { defined } from "../../faults/defined";
 import { isHere } from "../../machines/address";
 import { downloadsOf } from "../fetch/downloads";
 import { serverEngineChanges } from "./engineChanges";
@@ -22,7 +24,8 @@ export async function viewsOf(
     const downloads = own && (await downloadsOf(machine, own));
     const known = applied[name];
     const home = machine.home ?? operatorHome();
-    return [name, { home, ...(known && { applied: known }), ...(downloads && { downloads }) }];
+    const exports = exportsFor(machine);
+    return [name, defined({ home, exports, applied: known, downloads })];
   });
   return Object.fromEntries(await Promise.all(views));
 }

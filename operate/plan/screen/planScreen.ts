@@ -10,7 +10,7 @@ import { harnessRow } from "./harness";
 import { barText, othersText, sumText } from "./memory";
 import { type Row, rowLines, textColumn } from "./rows";
 import { doubtfulServers, serverRows, withRows } from "./servers";
-import { type MachineView, updateRows } from "./update";
+import { type MachineView, needsRow, updateRows } from "./update";
 import { useRow } from "./use";
 
 /** What is known beside a plan and its verdicts, all of it optional. */
@@ -70,8 +70,8 @@ function headText(machines: readonly MachinePlan[], policies: readonly Judged[])
 }
 
 /** Most lines of a machine's rows, beside those of its servers. */
-const ALONE = { memory: 4, update: 3, use: 4, harness: 2 };
-const AMONG_SEVERAL = { memory: 1, update: 2, use: 2, harness: 1 };
+const ALONE = { memory: 4, update: 3, needs: 4, use: 4, harness: 2 };
+const AMONG_SEVERAL = { memory: 1, update: 2, needs: 4, use: 2, harness: 1 };
 
 const MEMORY = "memory";
 
@@ -81,6 +81,7 @@ const SHORT_BAR = 32;
 /** What stands below a machine's memory. */
 const rowsBelow = (machine: MachinePlan, view: MachineView, most: typeof ALONE): Row[] => [
   ...updateRows(machine, view, most.update),
+  ...needsRow(view, most.needs),
   ...useRow(machine, most.use),
   ...harnessRow(machine, view, most.harness),
 ];

@@ -24,9 +24,15 @@ export interface MachineView {
   readonly applied?: Applied;
   /** What it lacks of its plan. */
   readonly downloads?: Downloads;
+  /** Commands that set what `up` needs of this shell and doesn't find there. */
+  readonly exports?: readonly string[];
   /** The home directory of who plans, where paths begin with it. */
   readonly home?: string;
 }
+
+/** What to type before `up`: as one line it can be copied. */
+export const needsRow = ({ exports = [] }: MachineView, most: number): Row[] =>
+  exports.length === 0 ? [] : [{ label: "needs", texts: [exports.join("; ")], most }];
 
 /** What an update does to a machine: all of it at the first time, then what changes. */
 export function updateRows(

@@ -215,9 +215,31 @@ Fix first:
 
 Next:
   serving plan
+  export HF_TOKEN=...
   serving up
 `);
     expect(await serving("plan", "--stack", "spark")).toMatchObject({ code: 1, err: "" });
+  });
+
+  it("names the stack in what to fix and in what comes next, beside another stack", async () => {
+    writeFileSync(file("lab"), "config: {}\n");
+    const { code, out } = await init("docker run vllm/vllm-openai:v0.27.1 openai/gpt-oss-20b");
+    expect(code).toBe(1);
+    expect(out).toContain("`serving pin vllm/vllm-openai:v0.27.1 --write --stack spark` pins it");
+    expect(out.split("Next:\n")[1]).toBe(
+      "  serving plan --stack spark\n  serving up --stack spark\n",
+    );
+  });
+
+  it("says what `up` needs of the shell, as the plan does, as far as the shell lacks it", async () => {
+    const command = "docker run -e HF_TOKEN=$MY_TOKEN vllm/vllm-openai:v0.30.0 openai/gpt-oss-20b";
+    expect((await init(command)).out).toContain("\n  export MY_TOKEN=...\n  serving up\n");
+    expect((await serving("plan")).out).toContain("\n  needs     export MY_TOKEN=...\n");
+    vi.stubEnv("MY_TOKEN", "hf_made");
+    const planned = await serving("plan");
+    vi.unstubAllEnvs();
+    expect(planned.out).toContain("  first up  ");
+    expect(planned.out).not.toMatch(/needs {2}|export/);
   });
 
   it("fails of nothing that `up` mends, which the plan says as well", async () => {
@@ -378,6 +400,56 @@ describe("the questions at a terminal", () => {
     expect(text).toMatch(
       /administrator:\s*\{?\s*emailVariable: MY_EMAIL,?\s+passwordVariable: MY_PASSWORD/,
     );
+  });
+
+  it("offer no client that the command's server can't have, and what is said then can be written", async () => {
+    const asked: string[] = [];
+    const answers = ["n", "claudeCode codex", "clientEnv"];
+    const { text, mend, told } = await choose(
+      hostFacts.parse(JSON.parse(readFileSync(facts, "utf8"))),
+      { name: "spark", project: ROOT },
+      {
+        ask: async (question) => answers[asked.push(question) - 1] ?? "",
+        command: { text: "vllm serve openai/gpt-oss-20b --gpu-memory-utilization 0.4" },
+      },
+    );
+    const coding = "claudeCode, codex, opencode, pi, qwenCode, crush";
+    const why = "needs structured tool calls, which the command leaves off";
+    const question = "Which clients get files (clientEnv)? [clientEnv]";
+    expect(asked.slice(1)).toEqual([
+      `${coding}: each ${why}, so it gets no file.\n${question}`,
+      `claudeCode ${why}. ${question}`,
+    ]);
+    expect(mend).toEqual([]);
+    expect(told?.chosen.filter((each) => each.includes("clients"))).toEqual([
+      "Claude Code and Codex need structured tool calls, which the command leaves off, so no coding client gets a file. To have them, write `tools: { parser: openai }` in place of `tools: { autoChoice: false }` (openai is this model's parser), and add `claudeCode: {}` and `codex: {}` to `clients`.",
+    ]);
+    const written = text
+      .replace("tools: { autoChoice: false }", "tools: { parser: openai }")
+      .replace("clients:\n", "clients:\n        claudeCode: {}\n        codex: {}\n");
+    writeFileSync(file("spark"), written);
+    expect(await serving("plan", "--stack", "spark")).toMatchObject({ code: 0, err: "" });
+    expect(written.match(/claudeCode/g)).toHaveLength(1);
+  });
+
+  it("asks again for a client whose answers are longer than the command's window", async () => {
+    const asked: string[] = [];
+    const answers = ["n", "claudeCode codex", "codex"];
+    const { text } = await choose(
+      hostFacts.parse(JSON.parse(readFileSync(facts, "utf8"))),
+      { name: "spark", project: ROOT },
+      {
+        ask: async (question) => answers[asked.push(question) - 1] ?? "",
+        command: {
+          text: "vllm serve openai/gpt-oss-20b --max-model-len 16384 --enable-auto-tool-choice --tool-call-parser openai",
+        },
+      },
+    );
+    expect(asked[2]).toMatch(
+      /^claudeCode needs a longer window than 16384 tokens for its answers\. Which clients get files \(codex, /,
+    );
+    expect(text).toContain("codex: {");
+    expect(text).not.toContain("claudeCode");
   });
 
   it("take a model by a part of its name that only one has", async () => {

@@ -111,6 +111,17 @@ describe("a plan's screen", () => {
     ]);
   });
 
+  it("says in one line what to type before `up`, and nothing where the shell has all", () => {
+    const exports = ["export KEY=$(openssl rand -hex 32)", "export MAIL=..."];
+    const shown = screen(planned(whole()), [], { machines: { dgx: { exports } } });
+    expect(shown.filter((line) => /needs|export/.test(line))).toEqual([
+      "  needs     export KEY=$(openssl rand -hex 32); export MAIL=...",
+    ]);
+    expect(screen(planned(whole()), [], { machines: { dgx: { exports: [] } } }).join()).not.toMatch(
+      /needs|export/,
+    );
+  });
+
   it("begins with each refusal: what is wrong, what to write, and in which line", () => {
     const path = "machines.dgx.inferenceServers.b.gpuMemoryUtilization";
     const found = [
