@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { Help } from "commander";
 import { columns, forTerminal, styled } from "./output";
+import { runsHere } from "./ownCommand";
 
 /**
  * Columns of the terminal that the text goes to; unbounded for a file or a pipe, where nothing is
@@ -33,10 +34,13 @@ const writer = Object.assign(new Help(), {
 /** The text without colours, as wide as it is shown. */
 export const uncoloured = (text: string): string => stripVTControlCharacters(forTerminal(text));
 
-/** A text that begins at this column; its further lines are indented to the same column. */
+/**
+ * A text that begins at this column; its further lines are indented to the same column. Commands in
+ * it are as long as they are typed here.
+ */
 export function hanging(text: string, indent: number, width: Width): string {
   return Number.isFinite(width)
-    ? writer.boxWrap(text, width - indent).replaceAll("\n", `\n${" ".repeat(indent)}`)
+    ? writer.boxWrap(runsHere(text), width - indent).replaceAll("\n", `\n${" ".repeat(indent)}`)
     : text;
 }
 

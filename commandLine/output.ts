@@ -2,6 +2,7 @@ import { styleText } from "node:util";
 import { Option } from "commander";
 import { plainJson, plainText } from "../faults/plainText";
 import { withoutKeys } from "../faults/secrets";
+import { runsHere, throughNpx } from "./ownCommand";
 
 /**
  * `text` is for people, `json` is one document on stdout with nothing else there, `markdown` is for
@@ -22,7 +23,10 @@ const OUTPUT_VERSION = 1;
 /** Writes a command's result to stdout; empty text writes nothing. */
 export function printResult(format: Format, result: object | undefined, text: string): void {
   const out =
-    format === "json" ? plainJson({ version: OUTPUT_VERSION, ...result }) : forTerminal(text);
+    format === "json"
+      ? plainJson({ version: OUTPUT_VERSION, ...result })
+      : // A review is read in any folder of the project.
+        forTerminal(format === "markdown" ? throughNpx(text) : runsHere(text));
   if (out === "") return;
   process.stdout.write(out.endsWith("\n") ? out : `${out}\n`);
 }
@@ -59,7 +63,7 @@ export interface ProgressStream {
 
 /** Writes a message for a person to stderr, so that stdout stays a document. */
 export function say(message: string): void {
-  process.stderr.write(`${forTerminal(message)}\n`);
+  process.stderr.write(`${forTerminal(runsHere(message))}\n`);
 }
 
 /**

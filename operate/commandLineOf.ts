@@ -3,6 +3,7 @@ import { type CommandTable, commandsOf, printRefusal } from "../commandLine/comm
 import { EXIT, WrongUse } from "../commandLine/exit";
 import { flowing, helpWidth } from "../commandLine/layout";
 import { say } from "../commandLine/output";
+import { runsHere } from "../commandLine/ownCommand";
 import { goneWord } from "./earlierWords";
 import { versionText } from "./packages/version";
 import { WHICH_STACK } from "./stack/whichStack";
@@ -36,6 +37,7 @@ export async function commandLineOf(
     .addHelpText("after", () => `\n${flowing(WHICH_STACK, helpWidth())}`)
     .addHelpText("after", "\nExample:\n  serving plan --stack dgx")
     .configureOutput({
+      writeOut: (text) => process.stdout.write(runsHere(text)),
       writeErr: (text) => say(text.trimEnd()),
       getOutHelpWidth: helpWidth,
     })

@@ -35,8 +35,8 @@ export function firstStarts(
 
 /** The same of one machine in a few words: `b answers in 14 to 24 min, later in 4 to 9 min`. */
 export const startsInShort = (machines: readonly MachinePlan[]): string[] =>
-  startedFirst(machines, () => true).map(
-    ({ key, steps, doubt }) => `${key} ${doubt ?? `answers in ${shortStepsText(steps)}`}`,
+  startedFirst(machines, () => true).flatMap(({ key, steps, doubt }) =>
+    doubt === undefined ? [`${key} answers in ${shortStepsText(steps)}`] : [],
   );
 
 /** What an update starts, the servers alone where there are any. */

@@ -4,6 +4,7 @@ import { command, type Outcome } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { headed } from "../../commandLine/layout";
 import type { Format } from "../../commandLine/output";
+import { runsHere } from "../../commandLine/ownCommand";
 import { operatorHome } from "../../components/evidence";
 import type { MachinePlan } from "../../components/plan";
 import { exportsFor } from "../../components/preflight";
@@ -46,7 +47,7 @@ import {
   stackNames,
   stackPath,
 } from "../stack/stackFile";
-import { runsHere, typedFor } from "../stack/typed";
+import { typedFor } from "../stack/typed";
 import { takeRecords, verifiedStackFiles } from "../verify/lastVerify";
 
 type InitOptions = Readonly<

@@ -41,7 +41,7 @@ import {
   stackFile,
   stackFileOptions,
 } from "../stack/stackFile";
-import { forStack, runsHere, typedFor } from "../stack/typed";
+import { forStack, typedFor } from "../stack/typed";
 import { keptStarts } from "../verify/keptStarts";
 
 interface PlanOptions extends StackFileOptions {
@@ -164,7 +164,7 @@ function namedText(machines: readonly MachinePlan[], name: string, width: Width)
 
 /** What to run next, and what shows the rest of the plan. */
 function nextText(isRefused: boolean, options: PlanOptions): string {
-  const typed = (command: string) => runsHere(forStack(command, options));
+  const typed = (command: string) => forStack(command, options);
   const more = `More: ${typed("serving plan --full")}`;
   // A file by itself may be of another computer, or of no stack that could be applied.
   if (isRefused || options.file !== undefined) return more;

@@ -9,13 +9,6 @@ import { published, version } from "../../package.json";
 /** The name of this program to npm, and of its folder in `node_modules`. */
 export const PACKAGE = "local-serving";
 
-/**
- * How a folder's own copy is started. With `--no`, npx installs nothing: npm's registry has a
- * package of the name `serving` that is somebody else's. Without `--`, npx would take the name for
- * the value of `--no`, and options such as `--help` for its own.
- */
-export const NPX = "npx --no -- serving";
-
 /** Makes `serving` a command of the shell, in the folder of a stack. */
 export const ONTO_PATH =
   'mkdir -p ~/.local/bin && ln -s "$PWD/node_modules/.bin/serving" ~/.local/bin/';

@@ -9,6 +9,7 @@ import {
   type Width,
 } from "../../commandLine/layout";
 import { styled } from "../../commandLine/output";
+import { asItIs } from "../../commandLine/ownCommand";
 import { SIMPLE_SERVER } from "../../components/fields";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
 import type { PlannedContainer, PlannedFile } from "../../components/planned";
@@ -152,7 +153,7 @@ const containerText = (machine: MachinePlan, container: PlannedContainer) => [
   ...rankText(machine, container),
   ...gateText(machine, container),
   ...titlesText(machine, container),
-  indented(dockerRun(ungated(container))),
+  indented(asItIs(dockerRun(ungated(container)))),
 ];
 
 /**
@@ -169,7 +170,7 @@ export function fileText(
       ? "this plan as JSON"
       : role.startsWith("launcher-")
         ? `# ${purpose}\n# ${text.trimEnd().split("\n").length} lines of sh: \`--out DIR\` writes them.`
-        : text;
+        : asItIs(text);
   return ["", heading(where), indented(shown)];
 }
 

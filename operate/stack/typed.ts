@@ -1,8 +1,5 @@
-import { delimiter } from "node:path";
-import { programOnPath } from "../../commandLine/run";
 import { shellWord, shellWords } from "../../faults/shellWords";
 import { HERE, isOverSsh } from "../../machines/address";
-import { NPX } from "../packages/pin";
 import { impliedStack, isInProject, type StackFileOptions, stackOf } from "./stackFile";
 
 /** A command on a machine, as a person types it here. */
@@ -49,22 +46,4 @@ export function typedFor({ stack, file }: StackFileOptions): (command: string) =
       .replace(READS, (found) => `${found}${reads}`)
       .replace(WRITES, (found) => `${found}${reads}`)
       .replace(APPLIES, (found) => (other ? `${found} --stack ${name}` : found));
-}
-
-/** Our commands, where a line has them as somebody types them. */
-const OURS =
-  /(?<!-- )\bserving (?=(?:plan|pin|fetch|preview|up|down|refresh|verify|logs|doctor|start|stop|status|backup|restore|models|bench|init)\b)/g;
-
-/** Folders that npm puts in front of the PATH of what it runs: a person's shell doesn't have them. */
-const OF_NPM = /[\\/](?:node_modules[\\/]\.bin|node-gyp-bin)[\\/]?$/;
-
-/**
- * Lines with our commands as they run in the folder of a stack: through npx, where the shell has no
- * `serving`. With `--no`, npx installs nothing.
- */
-export function runsHere(lines: string, { PATH = "" }: NodeJS.ProcessEnv = process.env): string {
-  const own = PATH.split(delimiter).filter((folder) => !OF_NPM.test(folder));
-  return programOnPath(["serving"], own.join(delimiter)) === undefined
-    ? lines.replace(OURS, `${NPX} `)
-    : lines;
 }

@@ -6,7 +6,7 @@ import { TYPE } from "../../components/planned";
 import { shellWord } from "../../faults/shellWords";
 import { isOverSsh } from "../../machines/address";
 import type { Made } from "../engine/eventLog";
-import { forStack, runsHere } from "../stack/typed";
+import { forStack } from "../stack/typed";
 
 /** Says where the launchers are that an update wrote, and what to run after it. */
 export function sayNext(
@@ -16,7 +16,7 @@ export function sayNext(
 ): void {
   sayLaunchers(machines, made);
   const next = nextText(machines, made);
-  if (next !== undefined) say(runsHere(forStack(next, { stack })));
+  if (next !== undefined) say(forStack(next, { stack }));
 }
 
 /** Says where the launchers are that an update wrote. */

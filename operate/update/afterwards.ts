@@ -4,7 +4,6 @@ import type { MachinePlan } from "../../components/plan";
 import type { Part } from "../../machines/update/record";
 import type { Made } from "../engine/eventLog";
 import { namedOn } from "../stack/named";
-import { runsHere } from "../stack/typed";
 import { keepPassed } from "../verify/lastVerify";
 import { waitedText } from "../wait/waitForServer";
 import { sayNext } from "./afterUp";
@@ -40,7 +39,7 @@ export async function afterwards(task: Task, way: WholeWay, done: Done): Promise
   if (!isReady || signal.aborted) return 1;
   const isRight = !way.verify || parts.length === 0 || (await probed(task, parts, done));
   if (!isRight || signal.aborted) return 1;
-  say(runsHere(useText(machines)));
+  say(useText(machines));
   return 0;
 }
 
@@ -90,7 +89,7 @@ async function probed(task: Task, parts: readonly Part[], { looked }: Done): Pro
     sayLeft(task);
     return false;
   }
-  say(runsHere(probedText(results)));
+  say(probedText(results));
   const isRight = results.every(({ status }) => status !== "fail");
   if (isRight && results.some(({ status }) => status === "pass")) keepPassed(now.file, now.text);
   return isRight;
@@ -99,5 +98,5 @@ async function probed(task: Task, parts: readonly Part[], { looked }: Done): Pro
 /** Begins a new line: that of the progress has no end. */
 function sayLeft(task: Task): void {
   if (process.stderr.isTTY) say("");
-  tell(task, runsHere(LEFT_RUNNING));
+  tell(task, LEFT_RUNNING);
 }

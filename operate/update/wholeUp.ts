@@ -9,7 +9,7 @@ import { planScreen } from "../plan/screen/planScreen";
 import type { MachineView } from "../plan/screen/update";
 import { appliedViews } from "../plan/screenViews";
 import { type PlannedStack, readStack } from "../stack/readStack";
-import { forStack, runsHere } from "../stack/typed";
+import { forStack } from "../stack/typed";
 import { afterwards } from "./afterwards";
 import { bring, lackingOnThoseThere } from "./bring";
 import { isMore } from "./isMore";
@@ -38,7 +38,7 @@ export async function wholeUp(task: Task, way: WholeWay): Promise<number> {
   if (now === undefined || task.signal.aborted) return 1;
   const then = { ...task, now, settings: fingerprintOfText(now.text) ?? "" };
   if (isAsPlanned(then)) return applied(then, way, looked);
-  tell(task, runsHere(editedText(now.file)));
+  tell(task, editedText(now.file));
   return 1;
 }
 
@@ -69,7 +69,7 @@ interface Showing {
 function show({ stack }: Task, now: PlannedStack, { looked, way }: Showing): void {
   const { lacking, unread, judged } = looked;
   const downloads = lacking.some(({ needs }) => missingOf(needs).length > 0);
-  const typed = (text: string) => runsHere(forStack(text, { stack }));
+  const typed = (text: string) => forStack(text, { stack });
   const next = typed(stepsText(way, { downloads, unread }, now.file));
   const screen = planScreen(now.plan, judged, {
     width: terminalWidth(process.stdout),

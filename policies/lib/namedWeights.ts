@@ -1,5 +1,6 @@
 import { namedWeights, ofRank } from "../../components/model-name";
 import { DEVICES } from "../../machines/devices/devices";
+import { BYTES_PER_GIB, gb } from "../../units/memory";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
 import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
 import { nameOf } from "./block";
@@ -10,9 +11,11 @@ import type { MachineGroup } from "./machines";
 /** What to do where a name says more than the model has. */
 export const IF_MISLED = "If the name misleads, write `model.weightsGB`.";
 
-/** Says that a model is too large for a machine whatever its share, by its name alone. */
-export const tooLarge = (gib: number, byName: string, totalGiB: number): string =>
-  `its weights take ${gib.toFixed(2)} GiB at least, of ${totalGiB}. Serve a smaller model (\`serving models\` lists what fits), or one with fewer bits. That is ${byName}.`;
+/** Says of a server that its model is too large for a machine whatever its share, by its name alone. */
+export function tooLarge(gib: number, byName: string, totalGiB: number): string {
+  const least = `${gb(gib * BYTES_PER_GIB)} (${gib.toFixed(2)} GiB)`;
+  return `doesn't fit: ${byName}, take ${least} at least, of ${totalGiB} GiB. Serve a smaller model (\`serving models\` lists what fits), or one with fewer bits.`;
+}
 
 /** Containers of other programs whose models are too large for their machine, by their names alone. */
 export function tooLargeByName({ containers, component }: MachineGroup) {
@@ -39,7 +42,7 @@ function findings(container: DeclaredResource, server: ServerArguments, totalGiB
   const [quantization] = options.get("quantization") ?? [];
   const { gib, source } = ofRank(named, { id: model, quantization, ranks });
   if (gib <= totalGiB) return [];
-  const message = `${nameOf(container)} can't start: ${tooLarge(gib, source, totalGiB)}`;
+  const message = `${nameOf(container)} ${tooLarge(gib, source, totalGiB)}`;
   return [{ container, message }];
 }
 

@@ -73,6 +73,8 @@ export const serverStarts: Rule = {
         const what = `Whether ${who} can start isn't judged. What its weights take once loaded is not known.`;
         return [advice(machine, `${what} ${SET_IT}`)];
       }
+      const never = neverFits(share, totalGiB);
+      if (never !== undefined) return [violation(machine, `${who} ${never}`)];
       const found = faults(asked, share, totalGiB).map((fault) => told(machine, share, fault));
       const cramped =
         found.length > 0 ? undefined : noWindow(asked, { ...share, name: who }, totalGiB);
@@ -120,10 +122,15 @@ function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
   return { ...demand.memory, window: numberIn(args, "max-model-len"), model };
 }
 
+/** Says of a server that its machine has less memory than its weights take by their name. */
+function neverFits({ needs }: LargestShare, totalGiB: number): string | undefined {
+  const { byName, weightsGiB = 0 } = needs;
+  if (byName === undefined || weightsGiB <= totalGiB) return undefined;
+  return `${tooLarge(weightsGiB, byName, totalGiB)} ${IF_MISLED}`;
+}
+
 function faults(asked: Asked, share: LargestShare, totalGiB: number): Fault[] {
-  const { byName, weightsGiB = 0, modelWindow } = share.needs;
-  if (byName !== undefined && weightsGiB > totalGiB)
-    return [{ message: `${tooLarge(weightsGiB, byName, totalGiB)} ${IF_MISLED}` }];
+  const { modelWindow } = share.needs;
   const ofMemory = memoryFault(asked, share, totalGiB);
   const found: Fault[] = ofMemory === undefined ? [] : [{ ...ofMemory, ofMemory: true }];
   const { window } = asked;
@@ -143,8 +150,8 @@ function memoryFault(asked: Asked, share: LargestShare, totalGiB: number): Fault
   if (kvCacheGiB === undefined && weightsGiB > budget) {
     const { text: more, value } = moreShare(share, utilization);
     const [least, source, misled] =
-      byName === undefined ? ["", "", ""] : ["at least ", ` That is ${byName}.`, ` ${IF_MISLED}`];
-    const message = `its weights take ${least}${weightsGiB.toFixed(2)} GiB, and its share is ${budget.toFixed(2)}. ${more}${source}${misled}`;
+      byName === undefined ? ["", "", ""] : ["at least ", ` (${byName})`, ` ${IF_MISLED}`];
+    const message = `its weights take ${least}${weightsGiB.toFixed(2)} GiB${source}, and its share is ${budget.toFixed(2)}. ${more}${misled}`;
     return { message, setting: "gpuMemoryUtilization", value };
   }
   if (windowGiB > (kvCacheGiB ?? budget - outsideGiB)) return noRoom(asked, share, totalGiB);

@@ -1,6 +1,6 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, delimiter, join } from "node:path";
 
 const PREFIX = "serving-tests-";
 
@@ -17,7 +17,18 @@ export default function setup(): void {
   const directory = mkdtempSync(join(tmpdir(), PREFIX));
   chmodSync(directory, AS_THE_SYSTEMS);
   process.env.TMPDIR = directory;
+  withServing(join(directory, "bin"));
   process.once("exit", () =>
     rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }),
   );
+}
+
+/**
+ * Puts a `serving` on PATH that nobody is meant to run: texts name our commands by that word alone
+ * then, on every computer.
+ */
+function withServing(folder: string): void {
+  mkdirSync(folder);
+  writeFileSync(join(folder, "serving"), "#!/bin/sh\nexit 127\n", { mode: 0o755 });
+  process.env.PATH = [process.env.PATH, folder].filter(Boolean).join(delimiter);
 }

@@ -2,8 +2,8 @@ import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { delimiter, join, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { vi } from "vitest";
+import { NPX } from "../../commandLine/ownCommand";
 import { template } from "../../harness/templates/template";
-import { NPX } from "../../operate/packages/pin";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { madeFacts } from "../operate/init/madeFacts";
 import { type Run, runServing } from "../operate/runServing";

@@ -6,7 +6,7 @@ import { canAsk, saysYes } from "../../../commandLine/saysYes";
 import { planScreen } from "../../plan/screen/planScreen";
 import type { OneMachine } from "../../stack/readStack";
 import { stackOf } from "../../stack/stackFile";
-import { forStack, runsHere, typedFor } from "../../stack/typed";
+import { forStack, typedFor } from "../../stack/typed";
 import { writeStackFile } from "../../stackEdit/writeStackFile";
 import { notesText } from "../command/notes";
 import type { Added } from "./addServers";
@@ -25,7 +25,7 @@ export async function addOutcome(
   added: Added,
   { yes, format, again }: Agreeing,
 ): Promise<Outcome> {
-  const shown = runsHere(changeText(into, added));
+  const shown = changeText(into, added);
   const asks = !yes && canAsk({ format });
   if (asks) printResult("text", undefined, shown);
   const agreed = yes || (asks && (await endingInOrder((end) => saysYes("Write it?", end))));
@@ -43,7 +43,7 @@ export async function addOutcome(
     refused,
     command: told,
   };
-  const end = runsHere(endText(into, { agreed, backup, again }));
+  const end = endText(into, { agreed, backup, again });
   return {
     result,
     text: asks ? end : `${shown}\n\n${end}`,

@@ -1,4 +1,5 @@
 import { uncoloured, type Width } from "../../../commandLine/layout";
+import { runsHere } from "../../../commandLine/ownCommand";
 
 /** Where a sentence ends: before a space and the beginning of another one. */
 const END = /[.!?](?=\s+\S)/g;
@@ -17,7 +18,8 @@ export function sentences(message: string): string[] {
 export const headline = (message: string): string => sentences(message)[0] ?? message;
 
 /** A line that ends at a word and `…` where it is longer than the width. */
-export function cutTo(line: string, width: Width): string {
+export function cutTo(text: string, width: Width): string {
+  const line = runsHere(text);
   const plain = uncoloured(line);
   if (plain.length <= width) return line;
   const at = plain.lastIndexOf(" ", width - 2);

@@ -68,6 +68,7 @@ export function serverText(machine: MachinePlan, server: Server): string {
   return [
     servedModelName,
     ...doubts(machine, server),
+    ...(isWorker(server) ? [] : shareFacts(server)),
     takenText(machine, container.name),
     ...rankFacts(server),
     ...(isWorker(server) ? [] : servedFacts(server, kvOf(machine, container.name))),
@@ -111,6 +112,10 @@ function doubts(machine: MachinePlan, server: Server): string[] {
     ...(neverFits ? [styled("red", "NEVER FITS")] : []),
   ];
 }
+
+/** Its share as an operator writes it; of a cache of a fixed size it decides nothing. */
+const shareFacts = ({ memory: { utilization, kvCacheGiB } }: Server): string[] =>
+  kvCacheGiB === undefined ? [`share ${utilization}`] : [];
 
 /** What a server takes: its lines of the ledger, or what it would add to them on request. */
 function takenText(machine: MachinePlan, name: string): string {

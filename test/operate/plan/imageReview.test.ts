@@ -32,7 +32,7 @@ async function review(image: string, version: string, evidence = "published", ba
 }
 
 const UNKNOWN =
-  "- dgx: b: no list has its digest sha256:0123456789ab: `serving pin --check` proves it.";
+  "- dgx: b: no list has its digest sha256:0123456789ab: `npx --no -- serving pin --check` proves it.";
 const CLAIM =
   "- dgx: b: its record says `evidence: read`, which anybody can type. Nothing here shows that somebody looked inside, so it is worth no more than `published`.";
 const ofImage = (lines: readonly string[]) =>
@@ -93,7 +93,7 @@ describe("the review of an image", () => {
     const edited = OLD.replace(/@sha256:\w{4}/, "@sha256:dead");
     const { lines } = await review(edited, "0.30.0");
     expect(lines).toContain(
-      `- dgx: b: no list has its digest ${edited.slice(edited.indexOf("@") + 1).slice(0, 19)}: \`serving pin --check\` proves it. Only 4 digits of 64 differ from the digest before: it looks edited by hand, not like another image.`,
+      `- dgx: b: no list has its digest ${edited.slice(edited.indexOf("@") + 1).slice(0, 19)}: \`npx --no -- serving pin --check\` proves it. Only 4 digits of 64 differ from the digest before: it looks edited by hand, not like another image.`,
     );
   });
 

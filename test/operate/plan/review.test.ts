@@ -170,17 +170,17 @@ const REACHED =
 
 /** What a review of each change ends with; the others are applied by `up`, `wait` and `verify`. */
 const RUNS: Readonly<Record<string, string>> = {
-  "a-newer-image": "`serving fetch && serving up && serving status --wait && serving verify`",
-  "another-model": "`serving fetch && serving up && serving status --wait && serving verify`",
-  "the-bridge-on-the-network": "`serving up && serving verify`",
-  "no-chat-ui": "`serving up && serving verify`",
+  "a-newer-image": "`npx --no -- serving fetch && npx --no -- serving up && npx --no -- serving status --wait && npx --no -- serving verify`",
+  "another-model": "`npx --no -- serving fetch && npx --no -- serving up && npx --no -- serving status --wait && npx --no -- serving verify`",
+  "the-bridge-on-the-network": "`npx --no -- serving up && npx --no -- serving verify`",
+  "no-chat-ui": "`npx --no -- serving up && npx --no -- serving verify`",
   "a-corrected-record": "Nothing: no machine changes.",
-  "a-second-server": "Nothing yet: `serving up` refuses it. Fix the stack file first.",
-  "ollama-by-us": "`serving up && serving verify`",
+  "a-second-server": "Nothing yet: `npx --no -- serving up` refuses it. Fix the stack file first.",
+  "ollama-by-us": "`npx --no -- serving up && npx --no -- serving verify`",
 };
 
 const VERIFIED =
-  "- `serving up --verified`, which goes back if something that worked doesn't any more; a machine that hangs can't.";
+  "- `npx --no -- serving up --verified`, which goes back if something that worked doesn't any more; a machine that hangs can't.";
 
 /** A change of the stack file, as Markdown. */
 async function review(edits: readonly (readonly [string, string])[]) {
@@ -238,7 +238,7 @@ describe("a reviewer of ten changes", () => {
           : []),
         ...(MEMORY_AS_BEFORE.has(name) ? [] : ["Memory of dgx"]),
       ]);
-      const run = RUNS[name] ?? "`serving up && serving status --wait && serving verify`";
+      const run = RUNS[name] ?? "`npx --no -- serving up && npx --no -- serving status --wait && npx --no -- serving verify`";
       const replaces = answers.refused !== true && run.includes("wait");
       const ways = replaces
         ? [VERIFIED, `- Or step by step, which doesn't go back by itself: ${run}`]

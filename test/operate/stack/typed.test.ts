@@ -1,9 +1,6 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { APPLY } from "../../../operate/rules/rule";
-import { forStack, runsHere, typedOn } from "../../../operate/stack/typed";
-import { temporaryFolder } from "../../layers/temporaryFolder";
+import { forStack, typedOn } from "../../../operate/stack/typed";
 
 describe("a proposed command", () => {
   it.each([
@@ -65,28 +62,5 @@ describe("a command on a machine", () => {
     expect(typedOn({ dockerHost: "ssh://me@dgx:2222" }, ["docker", "start", "b"])).toBe(
       "ssh -t ssh://me@dgx:2222 'docker start b'",
     );
-  });
-});
-
-describe("lines that run as printed", () => {
-  const bin = join(temporaryFolder("on-path-"), "node_modules/.bin");
-  const own = temporaryFolder("on-path-");
-  mkdirSync(bin, { recursive: true });
-  for (const folder of [bin, own])
-    writeFileSync(join(folder, "serving"), "#!/bin/sh\n", { mode: 0o755 });
-
-  it.each([
-    ["the shell", `/usr/bin:${own}`, "serving plan\nserving up --stack pair"],
-    ["nobody", "/usr/bin", "npx --no -- serving plan\nnpx --no -- serving up --stack pair"],
-    ["npm alone", `/usr/bin:${bin}`, "npx --no -- serving plan"],
-  ])("name `serving` as it is a command of %s", (_, PATH, lines) => {
-    const given = lines.replaceAll("npx --no -- ", "");
-    expect(runsHere(given, { PATH })).toBe(lines);
-    expect(runsHere(lines, { PATH })).toBe(lines);
-  });
-
-  it("leave other words and programs alone", () => {
-    const lines = "b is serving requests; bundle/serving.cjs status; docker logs serving";
-    expect(runsHere(lines, { PATH: "" })).toBe(lines);
   });
 });

@@ -371,12 +371,12 @@ describe("server-starts", () => {
     const id = "Qwen/Qwen3.5-397B-A17B-FP8";
     expect(said({ id })).toEqual([
       expect.stringMatching(
-        /^refused: \S+ can't start: its weights take 356\.79 GiB at least, of 121\.63\..* That is 397B parameters of 8 bits, by its name\./,
+        /^refused: b doesn't fit: 397B parameters of 8 bits, by its name, take 383\.1 GB \(356\.79 GiB\) at least, of 121\.63 GiB\. Serve a smaller model .* If the name misleads, write `model\.weightsGB`\.$/,
       ),
     ]);
     expect(said({ id: "org/M-70B-FP8", settings: { gpuMemoryUtilization: 0.45 } })).toEqual([
       expect.stringMatching(
-        /^refused: \S+ can't start: its weights take at least 60\.63 GiB, and its share is 54\.73\..* If the name misleads, write `model\.weightsGB`\.$/,
+        /^refused: \S+ can't start: its weights take at least 60\.63 GiB \(70B parameters of 8 bits, by its name\), and its share is 54\.73\..* If the name misleads, write `model\.weightsGB`\.$/,
       ),
     ]);
     expect(said({ id: "org/M-70B-FP8", settings: { gpuMemoryUtilization: 0.51 } })).toEqual([
@@ -396,7 +396,7 @@ describe("server-starts", () => {
     expect(container([id])).toMatchObject([
       {
         verdict: "refused",
-        message: expect.stringContaining("its weights take 356.79 GiB at least, of 122.8."),
+        message: expect.stringContaining("take 383.1 GB (356.79 GiB) at least, of 122.8 GiB."),
       },
     ]);
     expect(container([id, "-tp", "4"])).toMatchObject([{ verdict: "pass" }]);
@@ -692,22 +692,22 @@ describe("a machine component of one's own", () => {
     [
       "as large as the machine, known by its name",
       { weightsGiB: 10, byName: "by its name" },
-      "its weights take at least 10.00 GiB, and its share is 5.00.",
+      "can't start: its weights take at least 10.00 GiB (by its name), and its share is 5.00.",
     ],
     [
       "larger than the machine, known by its name",
       { weightsGiB: 10.1, byName: "by its name" },
-      "its weights take 10.10 GiB at least, of 10.",
+      "doesn't fit: by its name, take 10.8 GB (10.10 GiB) at least, of 10 GiB.",
     ],
     [
       "larger than the machine, known for certain",
       { weightsGiB: 11 },
-      "its weights take 11.00 GiB, and its share is 5.00.",
+      "can't start: its weights take 11.00 GiB, and its share is 5.00.",
     ],
   ])("is refused with weights %s", (_, needs, words) => {
     expect(judged({ ...needs, outsideGiB: 10 })).toEqual([
       "refused",
-      expect.stringContaining(`b can't start: ${words}`),
+      expect.stringContaining(`b ${words}`),
       undefined,
       undefined,
     ]);

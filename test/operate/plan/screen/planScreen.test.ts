@@ -95,8 +95,8 @@ describe("a plan's screen", () => {
     expect(screen(of, [], { next: "Next: up" })).toEqual([
       "Nothing is refused. 2 warnings, 0 notes.",
       "  1 A       instance A, which isn't ours, 55.67 GiB, http://127.0.0.1:8000/v1",
-      "  2 b       model, 55.67 GiB, window 262,144, 4 agents at once, decode 42",
-      "            tokens/s (liart), 97.7 with drafts: add --drafts",
+      "  2 b       model, share 0.45, 55.67 GiB, window 262,144, 4 agents at once,",
+      "            decode 42 tokens/s (liart), 97.7 with drafts: add --drafts",
       "  memory    [111111111111111111111111111222222222222222222222222222233566]",
       "            120.96 of dgx's 121.63 GiB, 0.67 left: 3 Ollama's loaded models",
       "            4.00, 4 bridge 0.42, 5 chat UI 1.20, 6 operating system 4.00",
@@ -159,11 +159,11 @@ describe("a plan's screen", () => {
     expect(screen(warnedOf(of)).slice(0, 7)).toEqual([
       "Nothing is refused. But small may not start. Whether c can start is not",
       "  judged. 0 warnings, 0 notes.",
-      "  1 b       model, 55.67 GiB, window 262,144, 4 agents at once, decode 42",
-      "            tokens/s (liart), 97.7 with drafts: add --drafts",
-      "  2 small   small, MAY NOT START, 44.13 GiB, window 262,144, decode 42 tokens/s",
-      "            (liart), 97.7 with drafts: add --drafts",
-      "  3 c       model, start not judged, 13.10 GiB, window 262,144, decode not known",
+      "  1 b       model, share 0.45, 55.67 GiB, window 262,144, 4 agents at once,",
+      "            decode 42 tokens/s (liart), 97.7 with drafts: add --drafts",
+      "  2 small   small, MAY NOT START, share 0.25, 44.13 GiB, window 262,144, decode",
+      "            42 tokens/s (liart), 97.7 with drafts: add --drafts",
+      "  3 c       model, start not judged, share 0.1, 13.10 GiB, window 262,144,",
     ]);
   });
 
@@ -188,8 +188,8 @@ describe("a plan's screen", () => {
     expect(screen(warnedOf(ranks({ model: model() }), "It is warm."), [judged])).toEqual([
       "Nothing is refused. 2 warnings, 0 notes.",
       "59.67 of dgx1's 121.63 GiB, 61.96 left",
-      "  1 b       model, 55.67 GiB, rank 0 of 2, window 262,144, 4 agents at once,",
-      "            decode not known",
+      "  1 b       model, share 0.45, 55.67 GiB, rank 0 of 2, window 262,144, 4 agents",
+      "            at once, decode not known",
       "  memory    [111111111111112...............] 2 operating system 4.00",
       "  first up  downloads 22.0 GB of models, about 20.0 GB for 1 image; b answers in",
       "            13 to 23 min, later in 3 to 8 min",
@@ -212,12 +212,12 @@ describe("a plan's screen", () => {
     };
     const of = warnedOf(stack(onDemandMachine({ inferenceServers })));
     expect(screen(of).slice(1, 8)).toEqual([
-      "  1 b       model, MAY NOT START, 49.59 GiB, window 262,144, decode 42 tokens/s",
-      "            (liart), 97.7 with drafts: add --drafts",
-      "  2 c       c, MAY NOT START, 49.59 GiB, window 262,144, started by requests,",
-      "            not beside d, decode 42 tokens/s (liart), 97.7 with drafts: add …",
-      "  - d       d, MAY NOT START, 49.59 GiB, window 262,144, started by requests,",
-      "            not beside c, decode 42 tokens/s (liart), 97.7 with drafts: add …",
+      "  1 b       model, MAY NOT START, share 0.4, 49.59 GiB, window 262,144, decode",
+      "            42 tokens/s (liart), 97.7 with drafts: add --drafts",
+      "  2 c       c, MAY NOT START, share 0.4, 49.59 GiB, window 262,144, started by",
+      "            requests, not beside d, decode 42 tokens/s (liart), 97.7 with …",
+      "  - d       d, MAY NOT START, share 0.4, 49.59 GiB, window 262,144, started by",
+      "            requests, not beside c, decode 42 tokens/s (liart), 97.7 with …",
       "  memory    [111111111111111111111111222222222222222222222222244.........]",
     ]);
   });
