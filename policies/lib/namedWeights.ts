@@ -13,8 +13,8 @@ export const IF_MISLED = "If the name misleads, write `model.weightsGB`.";
 
 /** Says of a server that its model is too large for a machine whatever its share, by its name alone. */
 export function tooLarge(gib: number, byName: string, totalGiB: number): string {
-  const least = `${gb(gib * BYTES_PER_GIB)} (${gib.toFixed(2)} GiB)`;
-  return `doesn't fit: ${byName}, take ${least} at least, of ${totalGiB} GiB. Serve a smaller model (\`serving models\` lists what fits), or one with fewer bits.`;
+  const least = `${gb(gib * BYTES_PER_GIB)} at least`;
+  return `doesn't fit: by its name its weights take ${gib.toFixed(2)} of ${totalGiB} GiB. Serve a smaller model (\`serving models\` lists what fits), or one with fewer bits. That is ${byName}: ${least}.`;
 }
 
 /** Containers of other programs whose models are too large for their machine, by their names alone. */

@@ -172,7 +172,7 @@ describe("the exit code of serving fit", () => {
     const id = "hugging-quants/Meta-Llama-3.1-405B-Instruct-AWQ-INT4";
     const found = await judged(`vllm serve ${id} --tensor-parallel-size 2`);
     expect(found).toMatchObject({ code: 1, verdict: "cannot start" });
-    expect(found.why).toMatch(/ take \S+ GB \(187\.\d+ GiB\) at least, of /);
+    expect(found.why).toMatch(/by its name its weights take 187\.\d+ of /);
     expect(found.change.at(-1)).toContain("--tensor-parallel-size 2");
     const fits = await judged("vllm serve org/M-8B --tensor-parallel-size 2");
     expect(fits).toMatchObject({ verdict: "not judged", server: { settings: null } });

@@ -371,7 +371,7 @@ describe("server-starts", () => {
     const id = "Qwen/Qwen3.5-397B-A17B-FP8";
     expect(said({ id })).toEqual([
       expect.stringMatching(
-        /^refused: b doesn't fit: 397B parameters of 8 bits, by its name, take 383\.1 GB \(356\.79 GiB\) at least, of 121\.63 GiB\. Serve a smaller model .* If the name misleads, write `model\.weightsGB`\.$/,
+        /^refused: b doesn't fit: by its name its weights take 356\.79 of 121\.63 GiB\. Serve a smaller model .* That is 397B parameters of 8 bits, by its name: 383\.1 GB at least\. If the name misleads, write `model\.weightsGB`\.$/,
       ),
     ]);
     expect(said({ id: "org/M-70B-FP8", settings: { gpuMemoryUtilization: 0.45 } })).toEqual([
@@ -396,7 +396,7 @@ describe("server-starts", () => {
     expect(container([id])).toMatchObject([
       {
         verdict: "refused",
-        message: expect.stringContaining("take 383.1 GB (356.79 GiB) at least, of 122.8 GiB."),
+        message: expect.stringContaining("by its name its weights take 356.79 of 122.8 GiB."),
       },
     ]);
     expect(container([id, "-tp", "4"])).toMatchObject([{ verdict: "pass" }]);
@@ -697,7 +697,7 @@ describe("a machine component of one's own", () => {
     [
       "larger than the machine, known by its name",
       { weightsGiB: 10.1, byName: "by its name" },
-      "doesn't fit: by its name, take 10.8 GB (10.10 GiB) at least, of 10 GiB.",
+      "doesn't fit: by its name its weights take 10.10 of 10 GiB.",
     ],
     [
       "larger than the machine, known for certain",
