@@ -33,6 +33,9 @@ const NOT_HERE = /local ?entry ?not ?found|cannot find the (requested files|appr
 const TROUBLE =
   /^\s*50[0234]\b|\b50[0234] (server|internal|bad|service|gateway)|internal server error|bad gateway|service unavailable/i;
 
+/** A certificate that isn't trusted, or a server that speaks no TLS. */
+const NO_TLS = /x509|certificate|\btls: |server gave http response to https/i;
+
 const UNREACHED: readonly [image: Saying, model: Saying] = [
   ["the registry can't be reached", "Check the network (and Docker's own proxy)"],
   ["the hub can't be reached", "Check the network ({variables})"],
@@ -41,7 +44,7 @@ const UNREACHED: readonly [image: Saying, model: Saying] = [
 const RATE_LIMIT = /toomanyrequests|too many requests|\b429\b|rate limit/i;
 
 /** Signs that don't say that it will never come. */
-const UNCERTAIN: readonly RegExp[] = [NO_ROUTE, NOT_HERE, TROUBLE, RATE_LIMIT];
+const UNCERTAIN: readonly RegExp[] = [NO_ROUTE, NO_TLS, NOT_HERE, TROUBLE, RATE_LIMIT];
 
 /**
  * Causes by the words of docker, a registry, the hub or its tool, for an image and for a model. The
@@ -110,6 +113,14 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
     ["the registry, or Docker itself, answers with a server error", "Wait some minutes"],
     ["the hub answers with a server error", "Wait some minutes"],
   ],
+  [
+    NO_TLS,
+    [
+      "Docker doesn't trust the registry's certificate, or the registry has none",
+      "Look at the proxy in between, and at the certificates below /etc/docker/certs.d",
+    ],
+    ["the hub's certificate isn't trusted", "Look at the proxy in between ({variables})"],
+  ],
   [NO_ROUTE, ...UNREACHED],
   [NOT_HERE, ...UNREACHED],
   [
@@ -121,15 +132,37 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
   ],
 ];
 
+/** What to run again, by which command brought it. */
+export const AGAIN = {
+  fetch: "`serving fetch`, which continues where it stopped",
+  up: "`serving up` again, which continues where it stopped",
+};
+
 /** Says in one sentence what didn't come, why, what to do, and what to run then. */
-export function explained(
-  of: FetchTarget,
-  words: string,
-  again = "`serving fetch`, which continues where it stopped",
-) {
-  const { kind, name, revision = "main", tokenVariable: token } = of;
+export function explained(of: FetchTarget, words: string, again = AGAIN.fetch) {
   // What brings it is ours, and says itself why it fails.
-  if (kind === "program") return lastWords(words);
+  if (of.kind === "program") return lastWords(words);
+  const [cause, next] = sayingOf(of, words);
+  return `The ${of.kind} ${of.name} could not be fetched: ${cause}. ${next}, then run ${again}.`;
+}
+
+/** The same of an image that Docker pulled, with its own last words where others stand for them. */
+export function pullExplained(of: FetchTarget, words: string, again?: string): string {
+  const [said, told] = [lastWords(words), explained(of, words, again)];
+  return said === "" || told.includes(said) ? told : `${told}\n  Docker said: ${said}`;
+}
+
+/** Why something doesn't come, in a clause with the words that say it. */
+export function whyNot(of: FetchTarget, words: string): string {
+  const said = lastWords(words);
+  if (of.kind === "program") return said;
+  const [cause] = sayingOf(of, words);
+  return said === "" || said.includes(cause) ? cause : `${cause}: ${said}`;
+}
+
+/** Cause and advice for this image or model. */
+function sayingOf(of: FetchTarget, words: string): Saying {
+  const { kind, name, revision = "main", tokenVariable: token } = of;
   const known: Readonly<Record<string, string>> = {
     name,
     revision,
@@ -143,12 +176,10 @@ export function explained(
   };
   const [, image, model] = rowOf(words) ?? [];
   const unknown: Saying = [lastWords(words) || "nothing says why", "See to that"];
+  const filled = (text: string) =>
+    text.replace(/\{(\w+)\}/g, (whole, key: string) => known[key] ?? whole);
   const [cause, next] = (kind === "image" ? image : model) ?? unknown;
-  const told = `${cause}. ${next}`.replace(
-    /\{(\w+)\}/g,
-    (whole, key: string) => known[key] ?? whole,
-  );
-  return `The ${kind} ${name} could not be fetched: ${told}, then run ${again}.`;
+  return [filled(cause), filled(next)];
 }
 
 /** How long the hub asks to wait, where it says that. */

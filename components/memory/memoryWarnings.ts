@@ -289,6 +289,9 @@ function largerShare(now: number, kv: ServerKv, { totalGiB, advised }: Shares): 
       ? `No \`gpuMemoryUtilization\` up to ${AGGREGATE_LIMIT} ${inAnyCase}`
       : `A \`gpuMemoryUtilization\` of ${sure.toFixed(2)} ${inAnyCase}`;
   if (sure <= most) return `${wanted}.`;
+  // Where none does, the most that fits adds nothing.
+  if (sure > AGGREGATE_LIMIT && most >= AGGREGATE_LIMIT)
+    return `${wanted}.${value > now ? ` From ${value.toFixed(2)} on it may start.` : ""}`;
   const floor = most < fits ? " and leaves the memory floor (`memoryFloorGiB`)" : "";
   const less = value > now ? ` From ${value.toFixed(2)} on it may start.` : "";
   return `${wanted}, but at most ${most.toFixed(2)} fits on this machine${floor}.${less}`;

@@ -67,7 +67,7 @@ export function planCommand(): Command {
     formats: ["text", "json", "markdown"],
     options: planOptions(),
     notes: `Exit code: 0 nothing is refused, 1 the stack file has faults or a policy refuses the plan (the JSON is complete then, too;
-with faults it has \`faults\` and no \`machines\`), 2 wrong use or a file that can't be read. \`--format markdown\` goes with \`--against\`.`,
+with faults it has \`faults\` and no \`machines\`; an image that \`serving up\` at a terminal would read first is refused here, too), 2 wrong use or a file that can't be read. \`--format markdown\` goes with \`--against\`.`,
     version: PLAN_VERSION,
     example: "plan --against HEAD~1 --format markdown",
     run: planOutcome,

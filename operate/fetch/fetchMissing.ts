@@ -5,7 +5,7 @@ import { pause } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import { eachLine, type StartOptions, start } from "../../commandLine/run";
 import type { Needs } from "../../components/fetch";
-import { explained, LEFT_OUT } from "../../components/fetch";
+import { AGAIN, explained, LEFT_OUT, pullExplained } from "../../components/fetch";
 import { partOfArchive, programWords } from "../../components/on-demand";
 import type { MachinePlan } from "../../components/plan";
 import { isOverSsh } from "../../machines/address";
@@ -66,9 +66,14 @@ main()
 const passedOn = () =>
   PASSED_ON.flatMap((name) => (process.env[name] ? [`${name}=${process.env[name]}`] : []));
 
+/** Stands for a connection that was lost. */
+const LOST = Symbol("lost");
+
+type By = keyof typeof AGAIN;
+
 /** Said in the end where the connection was lost for good. */
-const LOST =
-  "The connection was lost, and the machine still doesn't answer. A download that has begun goes on there. Run `serving fetch` again later.";
+const lostText = (by: By): string =>
+  `The connection was lost, and the machine still doesn't answer. A download that has begun goes on there. Run \`serving ${by}\` again later.`;
 
 /**
  * How often a lost connection is taken up again, how many times the machine is then asked, and the
@@ -79,12 +84,13 @@ const [RESUMED, ASKED, PAUSE_MILLISECONDS] = [20, 60, 10_000];
 /**
  * Pulls the images and downloads the models that are missing, one after another. Returns why one
  * didn't come; the rest then waits for another run. When interrupted, what was started is stopped
- * and what was loaded stays.
+ * and what was loaded stays. `by` is the command that somebody typed.
  */
 export async function fetchMissing(
   { images, models, program, rootless }: Needs,
   machine: MachinePlan,
   interrupt: AbortSignal,
+  by: By = "fetch",
 ): Promise<string | undefined> {
   const each = [
     ...images.map((image) => () => pull(image, machine, interrupt)),
@@ -103,8 +109,10 @@ export async function fetchMissing(
     )
       problem = await fetch();
     if (interrupt.aborted)
-      say("Interrupted. What was downloaded stays: `serving fetch` goes on from there.");
-    if (problem !== undefined || interrupt.aborted) return problem;
+      say(`Interrupted. What was downloaded stays: \`serving ${by}\` goes on from there.`);
+    if (problem === LOST) return lostText(by);
+    if (problem !== undefined) return problem(AGAIN[by]);
+    if (interrupt.aborted) return undefined;
   }
   return undefined;
 }
@@ -139,7 +147,7 @@ async function bring(
   of: ToFetch,
   machine: MachinePlan,
   interrupt: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Problem | undefined> {
   const { onDemand } = machine;
   if (onDemand === undefined) return undefined;
   const words = programWords(onDemand.program, "bring", passedOn());
@@ -236,13 +244,16 @@ interface Fetching extends StartOptions {
   line?(text: string): void;
 }
 
+/** Why something didn't come, with what to run again. */
+type Problem = typeof LOST | ((again: string) => string);
+
 /** Runs a command with progress on stderr; returns why it failed. An interrupt ends it. */
 async function followed(
   of: ToFetch,
   machine: MachinePlan,
   { words, came, line, ...options }: Fetching,
   interrupt: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Problem | undefined> {
   const { stdout, ended, stop } = start(words, { ...options, merged: true });
   interrupt.addEventListener("abort", () => stop(), { once: true });
   let said = "";
@@ -254,5 +265,6 @@ async function followed(
   const { code } = await ended;
   await finish(code === 0);
   if (code === 0 || interrupt.aborted) return undefined;
-  return code === CUT_OFF && isOverSsh(machine) ? LOST : explained(of, said);
+  if (code === CUT_OFF && isOverSsh(machine)) return LOST;
+  return (again) => (of.kind === "image" ? pullExplained : explained)(of, said, again);
 }

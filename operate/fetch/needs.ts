@@ -6,6 +6,7 @@ import {
   readNeeds,
   roomDoubt,
   roomProblem,
+  whyNot,
 } from "../../components/fetch";
 import type { MachinePlan } from "../../components/plan";
 import type { MachineSettings } from "../../components/settings";
@@ -34,10 +35,10 @@ export const missingOf = ({ images, models, program }: Needs): ToFetch[] => [
 ];
 
 /** Why it is no use to begin. */
-export function whyNotFetched(needs: Needs): string[] {
+export function whyNotFetched(needs: Needs, again?: string): string[] {
   return [
     ...missingOf(needs).map((each) =>
-      isCertain(each.problem ?? "") ? explained(each, each.problem ?? "") : undefined,
+      isCertain(each.problem ?? "") ? explained(each, each.problem ?? "", again) : undefined,
     ),
     roomProblem(needs),
   ].filter((problem) => problem !== undefined);
@@ -48,10 +49,11 @@ export function needsText(needs: Needs): string[] {
   const doubt = roomProblem(needs) === undefined ? roomDoubt(needs) : undefined;
   return [
     "Missing:",
-    ...missingOf(needs).map(
-      ({ kind, name, bytes, problem = "its address doesn't say" }) =>
-        `  ${kind} ${name}  ${bytes === undefined ? `(size not known: ${problem.trim().split("\n")[0]})` : gb(bytes)}`,
-    ),
+    ...missingOf(needs).map((each) => {
+      const { kind, name, bytes, problem = "its address doesn't say" } = each;
+      const size = bytes === undefined ? `(size not known: ${whyNot(each, problem)})` : gb(bytes);
+      return `  ${kind} ${name}  ${size}`;
+    }),
     ...needs.disks.map(diskText),
     ...(doubt === undefined ? [] : [`May not fit: ${doubt}`]),
   ];

@@ -1,5 +1,8 @@
 import { Failed, WrongUse } from "../../commandLine/exit";
-import { runShown } from "../../commandLine/run";
+import { say } from "../../commandLine/output";
+import { eachLine, start } from "../../commandLine/run";
+import { explained } from "../../components/fetch";
+import { defined } from "../../faults/defined";
 import { dockerCommand, dockerJson, hasImage, NO_DOCKER } from "../../machines/docker/docker";
 import {
   type ImageReference,
@@ -74,6 +77,12 @@ async function pulledDigest(
   return digest;
 }
 
+/** How a shell ends that finds no such program. */
+const NOT_FOUND = 127;
+
+/** What docker says last is where the cause is. */
+const KEPT_CHARACTERS = 4000;
+
 /** Pulls an image; what docker prints goes to stderr, for a person to see. */
 async function pull(
   image: string,
@@ -81,13 +90,17 @@ async function pull(
   why: () => Promise<string>,
 ): Promise<void> {
   const { words, env } = dockerCommand(["pull", image], dockerHost);
-  const code = await runShown(words, {
-    env: { ...process.env, ...env },
-    stdio: ["ignore", 2, 2],
-  }).catch(() => {
-    throw new Failed(NO_DOCKER);
+  const { stdout, ended } = start(words, { ...defined({ env }), merged: true, inSession: true });
+  let said = "";
+  eachLine(stdout, (line) => {
+    said = `${said}\n${line}`.slice(-KEPT_CHARACTERS);
+    say(line);
   });
-  if (code !== 0) throw new Failed(`docker pull failed (exit code ${code}).${await why()}`);
+  const { code } = await ended;
+  if (code === NOT_FOUND) throw new Failed(NO_DOCKER);
+  if (code === 0) return;
+  const of = { kind: "image", name: image } as const;
+  throw new Failed(`${explained(of, said, "this again")}${await why()}`);
 }
 
 /** That a registry has no such tag or digest, and what lists those it has; "" where it has. */

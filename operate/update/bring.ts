@@ -1,6 +1,6 @@
 import { Failed } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
-import type { Needs } from "../../components/fetch";
+import { AGAIN, type Needs } from "../../components/fetch";
 import type { MachinePlan } from "../../components/plan";
 import { fetchMissing } from "../fetch/fetchMissing";
 import { missingOf, needsOf, whyNotFetched } from "../fetch/needs";
@@ -40,8 +40,8 @@ export async function lackingOnThoseThere({ plan, ...stack }: PlannedStack): Pro
 export async function bring(lacking: readonly Lacking[], signal: AbortSignal): Promise<boolean> {
   for (const { machine, needs } of lacking) {
     if (missingOf(needs).length === 0) continue;
-    const [refusal] = whyNotFetched(needs);
-    const problem = refusal ?? (await fetchMissing(needs, machine, signal));
+    const [refusal] = whyNotFetched(needs, AGAIN.up);
+    const problem = refusal ?? (await fetchMissing(needs, machine, signal, "up"));
     if (problem !== undefined) say(`${problem}\nNothing was changed.`);
     if (problem !== undefined || signal.aborted) return false;
   }

@@ -1,4 +1,5 @@
 import { changesOf, isUnchanged, type MachineChange } from "../../components/change";
+import { AGAIN } from "../../components/fetch";
 import { preflight } from "../../components/preflight";
 import { placeOf } from "../../components/settings";
 import type { Judged } from "../../policies/judge";
@@ -43,7 +44,7 @@ export async function lookFirst(task: Task, fetches: boolean): Promise<Looked> {
   const looksUp = fetches && !isRefused && (!isApplied || unread.length > 0);
   const lacking = looksUp ? await lackingOnThoseThere(now) : [];
   const room = lacking.flatMap(({ machine, needs }) =>
-    whyNotFetched(needs).map((why) => refusal(machine.name, why)),
+    whyNotFetched(needs, AGAIN.up).map((why) => refusal(machine.name, why)),
   );
   return {
     applied,

@@ -12,14 +12,18 @@ export interface EngineRun {
   readonly made: readonly Made[];
 }
 
+/** Variables by which the engine applies settings that were put back, where somebody wants that. */
+export const againFor = (again = false): Record<string, string> =>
+  again ? { [AGAIN_VARIABLE]: "1" } : {};
+
 type Engine = Pick<Task, "stack" | "options" | "again">;
 
 /** Runs the engine's `up` of a stack's own file, which somebody said yes to. */
 export const runEngine = (task: Engine): Promise<EngineRun> =>
   withEvents(async (events) => {
-    const { stack, again = false } = task;
-    const env = again ? { [AGAIN_VARIABLE]: "1" } : {};
-    const code = await drive("up", stack, [...withoutYes(task), "--yes"], { events, env });
+    const { stack, again } = task;
+    const given = { events, env: againFor(again) };
+    const code = await drive("up", stack, [...withoutYes(task), "--yes"], given);
     return { code, made: code === 0 ? madeIn(events) : [] };
   });
 

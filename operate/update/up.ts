@@ -8,7 +8,6 @@ import { orInputFault } from "../../faults/fault";
 import { fingerprintOfText } from "../../machines/update/fingerprint";
 import { lives } from "../../machines/update/process";
 import { readRecord } from "../../machines/update/readRecord";
-import { AGAIN_VARIABLE } from "../../machines/update/variables";
 import { drive } from "../engine/drive";
 import { madeIn } from "../engine/eventLog";
 import { readStack } from "../stack/readStack";
@@ -18,6 +17,7 @@ import { sayNext } from "./afterUp";
 import { type AskedUpdate, type Beginning, beginning } from "./beginning";
 import { keepRecord } from "./keepRecord";
 import { mayAsk } from "./mayAsk";
+import { againFor } from "./runEngine";
 import type { Task } from "./task";
 import { backAgain, forwardAgain, verifiedUp } from "./verifiedUp";
 import { appliesOtherwise, type PartOptions, wayOf } from "./way";
@@ -43,7 +43,7 @@ export async function up(
   if (verified) refuseOptions(options, parts);
   const way = wayOf({ parts, options, atTerminal: canAsk({ format: "text" }) });
   if (!verified && way.kind === "refused") throw new WrongUse(way.says);
-  const env = again ? { [AGAIN_VARIABLE]: "1" } : {};
+  const env = againFor(again);
   const plain = (machines: readonly MachinePlan[] = []) =>
     drive("up", stack, options, { env, applied: (log) => sayNext(machines, madeIn(log), stack) });
   const file = stackFile({ stack });

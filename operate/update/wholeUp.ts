@@ -75,6 +75,8 @@ function show({ stack }: Task, now: PlannedStack, { looked, way }: Showing): voi
     width: terminalWidth(process.stdout),
     typed,
     machines: viewsOfMachines(now, looked),
+    notesBy: typed("`serving plan --notes`"),
+    asks: true,
     ...(judged.some(refuses) ? {} : { next }),
   });
   printResult("text", undefined, screen);

@@ -111,9 +111,9 @@ describeDocker("serving pin", () => {
     });
   });
 
-  it("says what docker says of a tag that isn't there", async () => {
+  it("says what is wrong with a tag that isn't there", async () => {
     await expect(readImage(image.tag.replace("v0.30.0", "v9"))).rejects.toThrow(
-      `docker pull failed (exit code 1). The registry has no v9 of ${image.reference.split(/:v|@/)[0]}: \`serving pin --newer\` lists newer releases of the stack file's images.`,
+      `writes the digest of a tag that exists, then run this again. The registry has no v9 of ${image.reference.split(/:v|@/)[0]}: \`serving pin --newer\` lists newer releases of the stack file's images.`,
     );
   });
 });

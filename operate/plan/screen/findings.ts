@@ -94,14 +94,15 @@ const ownersOf = (machines: readonly MachinePlan[]): ReadonlyMap<string, string>
       ),
   );
 
-/** Each warning in one line. The machine is named where there are several. */
+/** Each warning in one line; whole where it asks. The machine is named where there are several. */
 export function warningLines(
   { warnings, warned }: Findings,
   machines: readonly MachinePlan[],
-  width: Width,
+  { width, asks }: { readonly width: Width; readonly asks: boolean },
 ): string[] {
   return [...warnings, ...warned].map(({ machine, message }) => {
     const named = machines.length > 1 && machine !== undefined ? `${machine}: ` : "";
-    return `  ${styled("yellow", "!")} ${cutTo(`${named}${headline(message)}`, width - 4)}`;
+    const said = `${named}${headline(message)}`;
+    return `  ${styled("yellow", "!")} ${asks ? hanging(said, 4, width) : cutTo(said, width - 4)}`;
   });
 }

@@ -21,6 +21,10 @@ export interface PlanView {
   readonly typed?: (text: string) => string;
   /** What is known of each machine, by its name. */
   readonly machines?: Readonly<Record<string, MachineView>>;
+  /** What shows the notes; the option of `plan` if it is absent. */
+  readonly notesBy?: string;
+  /** Whether the first sentence of each warning is whole: somebody is asked below. */
+  readonly asks?: boolean;
   /** The last line: what to run next. */
   readonly next?: string;
 }
@@ -32,20 +36,21 @@ export interface PlanView {
 export function planScreen(
   { machines, warnings }: Plan,
   policies: readonly Judged[],
-  { width = UNBOUNDED, typed = (text) => text, machines: known = {}, next }: PlanView = {},
+  { width = UNBOUNDED, typed = (text) => text, machines: known = {}, ...view }: PlanView = {},
 ): string {
+  const { next, notesBy = "--notes", asks = false } = view;
   const crowded = machines.flatMap(({ name }) => diskWarnings(name, known[name]?.downloads));
   const found = findingsOf({ machines, warnings: [...warnings, ...crowded] }, policies, typed);
   const isOne = machines.length === 1;
   return [
-    hanging(`${headText(machines, policies)} ${countsText(found, " (--notes)")}`, 2, width),
+    hanging(`${headText(machines, policies)} ${countsText(found, ` (${notesBy})`)}`, 2, width),
     ...refusalLines(found.refused, width),
     ...machines.flatMap((machine) =>
       isOne
         ? oneMachine(machine, known[machine.name] ?? {}, width)
         : oneOfSeveral(machine, known[machine.name] ?? {}, width),
     ),
-    ...warningLines(found, machines, width),
+    ...warningLines(found, machines, { width, asks }),
     ...(next === undefined ? [] : [hanging(next, 2, width)]),
   ].join("\n");
 }

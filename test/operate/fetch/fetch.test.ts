@@ -2,7 +2,13 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { explained, type FetchTarget } from "../../../components/fetch/causes";
+import {
+  AGAIN,
+  explained,
+  type FetchTarget,
+  pullExplained,
+  whyNot,
+} from "../../../components/fetch/causes";
 import type { Needs } from "../../../components/fetch/needs";
 import { roomDoubt, roomProblem } from "../../../components/fetch/room";
 import { downloadLine } from "../../../operate/fetch/progress";
@@ -142,7 +148,7 @@ describe("serving fetch", () => {
     });
     expect([code, out]).toEqual([
       1,
-      `The image ${IMAGE} could not be fetched: the registry refuses further pulls from this address for now (rate limit). Wait, or log in with \`docker login\`, then run \`serving fetch\`, which continues where it stopped.\n`,
+      `The image ${IMAGE} could not be fetched: the registry refuses further pulls from this address for now (rate limit). Wait, or log in with \`docker login\`, then run \`serving fetch\`, which continues where it stopped.\n  Docker said: toomanyrequests: You have reached your pull rate limit.\n`,
     ]);
     expect(asked).not.toContain("run --rm");
   });
@@ -324,6 +330,11 @@ describe("the cause of what didn't come", () => {
     ],
     ["something new", model, "something new"],
     [
+      'Get "https://r.example/v2/": tls: failed to verify certificate: x509: unknown authority',
+      image,
+      "Docker doesn't trust the registry's certificate",
+    ],
+    [
       "provider=docker@5.2.0\n",
       image,
       "the Docker provider doesn't say why. `serving fetch` names the cause",
@@ -332,6 +343,25 @@ describe("the cause of what didn't come", () => {
     const sentence = explained(of, words);
     expect(sentence).toContain(told);
     expect(sentence).toMatch(/then run `serving fetch`, which continues where it stopped\.$/);
+  });
+});
+
+describe("why an image didn't come", () => {
+  const image = { kind: "image", name: "a/b:1" } as const;
+  const refused = 'Error response from daemon: Get "https://r/v2/": dial tcp: no such host';
+
+  it("is said with the command that brought it, and Docker's own last words", () => {
+    expect(pullExplained(image, `1: Pulling\n${refused}`, AGAIN.up)).toBe(
+      "The image a/b:1 could not be fetched: the registry can't be reached. Check the network (and Docker's own proxy), then run `serving up` again, which continues where it stopped.\n  Docker said: Error response from daemon: Get \"https://r/v2/\": dial tcp: no such host",
+    );
+    expect(pullExplained(image, "something new")).not.toContain("Docker said");
+  });
+
+  it("is a clause where its size is asked", () => {
+    expect(whyNot(image, refused)).toBe(
+      'the registry can\'t be reached: Error response from daemon: Get "https://r/v2/": dial tcp: no such host',
+    );
+    expect(whyNot(image, "something new")).toBe("something new");
   });
 });
 

@@ -178,7 +178,7 @@ describe("DeepSeek-V4-Flash-0731 on two linked machines", () => {
     const failed = await runServing([...DEEPSEEK, file, "--write"], offline().env);
     expect([failed.code, failed.out]).toEqual([1, ""]);
     expect(failed.err).toContain(
-      `docker pull failed (exit code 1). Nothing was written. Run \`${pin}\` where Docker can pull it, then run this again.`,
+      `could not be fetched: nothing says why. See to that, then run this again. Nothing was written. Run \`${pin}\` where Docker can pull it, then run this again.`,
     );
     expect(readFileSync(file, "utf8")).toBe(LINKED);
     const pinned = await runServing(pin.split(" ").slice(1), docker(B12X).env);
