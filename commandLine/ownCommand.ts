@@ -1,12 +1,6 @@
 import { delimiter } from "node:path";
+import { NPX } from "../faults/programFolder";
 import { programOnPath } from "./run";
-
-/**
- * How a folder's own copy is started. With `--no`, npx installs nothing: npm's registry has a
- * package of the name `serving` that is somebody else's. Without `--`, npx would take the name for
- * the value of `--no`, and options such as `--help` for its own.
- */
-export const NPX = "npx --no -- serving";
 
 /** Our commands, where a text has them as somebody types them. */
 const OURS =

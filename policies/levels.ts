@@ -25,11 +25,12 @@ export const PACK_VARIABLE = "LOCAL_SERVING_POLICY_PACK";
 
 const level = z.enum(["mandatory", "advisory", "disabled"]);
 const entry = z.union([level, z.strictObject({ enforcementLevel: level })]).optional();
-const names = [
+/** What a level can be set of. */
+export const LEVEL_NAMES: readonly string[] = [
   "all",
   ...rules.flatMap((rule) => (rule.advises ? [rule.name, `${rule.name}-advice`] : [rule.name])),
 ];
-const levelsFile = z.strictObject(Object.fromEntries(names.map((name) => [name, entry])));
+const levelsFile = z.strictObject(Object.fromEntries(LEVEL_NAMES.map((name) => [name, entry])));
 
 /**
  * Levels that the operator has set, by rule name; none where the file doesn't exist. Throws

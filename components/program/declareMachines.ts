@@ -78,6 +78,8 @@ export type JudgedPlan = Plan & {
   readonly bootIds: BootIds;
   /** What a preview fails with, once it has shown all. */
   readonly refusal?: Refusal;
+  /** Name of the component that it is of, in somebody's program. */
+  readonly component?: string;
 };
 
 /** Plans and judges the machines of a stack. It throws what an update refuses. */
@@ -89,10 +91,8 @@ export async function judgeMachines(
   // The machine's meminfo is not part of it: it differs from one minute to the next, and so would
   // every preview.
   const planned = userInput(() => plan(settings, readEvidence(settings, project)));
-  return {
-    ...planned,
-    ...(await judgePlan(settings, planned, { project, ...defined({ component }) })),
-  };
+  const judged = await judgePlan(settings, planned, { project, ...defined({ component }) });
+  return { ...planned, ...judged, ...defined({ component }) };
 }
 
 /** Makes a `Machine` of each machine of a plan that was judged. */
@@ -103,7 +103,8 @@ export async function declareJudged(
   const { applied, changes } = await changesIn(planned);
   const waits = process.env[WAITS_VARIABLE] !== undefined && !runtime.isDryRun();
   const taken = takenAway(changes, applied);
-  if (taken.length > 0 && !waits) tellAll("note", "Running requests:", [WHO_WAITS]);
+  if (taken.length > 0 && !waits)
+    tellAll("note", "Running requests:", [WHO_WAITS], planned.component);
   const ended = requestsEnd(taken, planned.machines, tell);
 
   const outputs = machineOutputs(planned);
@@ -144,7 +145,7 @@ async function judgePlan(
   // The engine runs a program in the folder of its main file.
   const file = process.env[LEVELS_VARIABLE] ?? join(project, LEVELS_FILE);
   const levels = userInput(() => readLevels(file));
-  if (!saidByPreview()) tellWarnings(planned);
+  if (!saidByPreview()) tellWarnings(planned, component);
   const locate = (path: readonly PropertyKey[]) => placeOf(settings, path);
   const preflightOptions = {
     locate,
@@ -165,32 +166,30 @@ async function judgePlan(
   return { bootIds, ...defined({ refusal }) };
 }
 
-function tellWarnings({ warnings }: Plan): void {
+function tellWarnings({ warnings }: Plan, component: string | undefined): void {
   const said = (isNote: boolean) =>
     warnings
       .filter(({ note = false }) => note === isNote)
       .map(({ machine, message }) => `${machine}: ${message}`);
-  tellAll("warning", "From the plan:", said(false));
-  tellAll("note", "Notes of the plan:", said(true));
+  tellAll("warning", "From the plan:", said(false), component);
+  tellAll("note", "Notes of the plan:", said(true), component);
 }
 
 /** Reads what was applied, compares it with the plan, and prints what clients lose. */
-async function changesIn(planned: Plan) {
+async function changesIn(planned: JudgedPlan) {
+  const { component } = planned;
   const read = await readAppliedPlans(planned.machines);
   const applied = read.flatMap((each) => ("plan" in each ? [each.plan] : []));
   const changes = changesOf(applied, planned.machines);
   if (saidByPreview()) return { applied, changes };
   const unread = read.flatMap((each) => ("missing" in each && each.isThere ? [each.missing] : []));
-  tellAll("warning", "What was applied is not known:", unread);
+  tellAll("warning", "What was applied is not known:", unread, component);
   const losses = changes.flatMap((each) =>
     each.losses.map((loss) => `${each.machine}: ${lossText(loss)}`),
   );
-  tellAll("warning", "What clients lose:", losses);
-  tellAll(
-    "note",
-    "Servers that only requests start:",
-    changes.flatMap((each) => neverStartedText(each) ?? []),
-  );
+  tellAll("warning", "What clients lose:", losses, component);
+  const neverStarted = changes.flatMap((each) => neverStartedText(each) ?? []);
+  tellAll("note", "Servers that only requests start:", neverStarted, component);
   return { applied, changes };
 }
 

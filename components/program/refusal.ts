@@ -6,7 +6,7 @@ import { REFUSAL_VARIABLE } from "../../machines/update/variables";
 import type { Judged } from "../../policies/judge";
 import { refusedMark } from "../planned/refused";
 import type { UpdateFinding } from "../preflight/types";
-import { tellAll } from "./tellAll";
+import { saidTo, tellAll } from "./tellAll";
 
 /** Why a preview fails, once all that it declares was shown. */
 export interface Refusal {
@@ -33,9 +33,9 @@ export interface Findings {
  * the machine itself refuses may change before the update, so that is only announced.
  */
 export function refuse(found: Findings): Refusal | undefined {
-  const { policies, onMachine, packSpeaks } = found;
+  const { policies, onMachine, packSpeaks, component } = found;
   const toSay = packSpeaks ? onMachine : [...policies, ...onMachine];
-  tellAll("warning", "From the checks before an update:", sentences(toSay, "warned"));
+  tellAll("warning", "From the checks before an update:", sentences(toSay, "warned"), component);
   const refused = policies.filter(({ verdict }) => verdict === "refused");
   const said = refused.filter((each) => each.saidBy === undefined);
   if (!runtime.isDryRun()) {
@@ -43,7 +43,7 @@ export function refuse(found: Findings): Refusal | undefined {
     if (reasons.length > 0) throw refusalError(reasons, found);
     return undefined;
   }
-  tellAll("warning", "`up` would refuse this:", sentences(onMachine, "refused"));
+  tellAll("warning", "`up` would refuse this:", sentences(onMachine, "refused"), component);
   if (refused.length === 0) return undefined;
   return {
     error: refusalError(sentences(said, "refused"), found),
@@ -54,9 +54,8 @@ export function refuse(found: Findings): Refusal | undefined {
 /** The reasons; where `serving` runs the engine it prints them, as the last that is on the screen. */
 function refusalError(reasons: readonly string[], { component }: Findings): RunError {
   const what = component === undefined ? "nothing" : `nothing of LocalServing \`${component}\``;
-  const text = [`Refused, and ${what} was changed:`, ...reasons.map((each) => `- ${each}`)].join(
-    "\n",
-  );
+  const said = saidTo(component, reasons).map((each) => `- ${each}`);
+  const text = [`Refused, and ${what} was changed:`, ...said].join("\n");
   const file = process.env[REFUSAL_VARIABLE];
   if (file === undefined) return plainError(text);
   writeFileSync(file, plainText(text));

@@ -2,6 +2,7 @@ import { errorAt, type Fault, FaultyInput, orInputFault } from "../../faults/fau
 import { crossFaults } from "./crossFaults";
 import { parseSettings } from "./load";
 import { givenPath, rememberGiven } from "./places";
+import { saidInProgram } from "./saidInProgram";
 import type { StackSettings } from "./stackSettings";
 
 /** Machines that another component of the same program declares. */
@@ -30,7 +31,11 @@ export function parseGiven(
   return settings;
 }
 
-const asGiven = (fault: Fault): Fault => ({ ...fault, path: givenPath(fault.path.split(".")) });
+const asGiven = (fault: Fault): Fault => ({
+  ...fault,
+  path: givenPath(fault.path.split(".")),
+  message: saidInProgram([fault.message]).join(" "),
+});
 
 /** A machine's name is that of its folder on it, and of its resources. */
 function repeatedMachines(

@@ -14,4 +14,5 @@ export {
   placeOf,
 } from "./places";
 export { FLAGS_WITH_SETTING, repeatedFlags, repeatedVariable } from "./repeatedSettings";
+export { saidInProgram } from "./saidInProgram";
 export { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";

@@ -4,6 +4,7 @@ import { dotted, errorAt, type Fault, type Position } from "../../faults/fault";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import type { SettingToChange } from "../planned/facts";
 import type { MachineFault } from "./referenceFaults";
+import { saidInProgram } from "./saidInProgram";
 import type { StackSettings } from "./stackSettings";
 
 const documents = new WeakMap<StackSettings, SourceDocument>();
@@ -53,7 +54,8 @@ export function placeOf(settings: StackSettings, path: readonly PropertyKey[]): 
 /** A fault of one machine's settings as one of the stack file. */
 export function machineFault(settings: StackSettings, machine: string, fault: MachineFault): Fault {
   const path = ["machines", machine, ...fault.path];
-  return { ...errorAt(dotted(path), fault.code, fault.message), ...placeOf(settings, path) };
+  const [message = ""] = given.has(settings) ? saidInProgram([fault.message]) : [fault.message];
+  return { ...errorAt(dotted(path), fault.code, message), ...placeOf(settings, path) };
 }
 
 /** Where a setting is: its line in the stack file, or its path in what a program gave. */

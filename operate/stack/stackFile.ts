@@ -141,8 +141,11 @@ export const stackOf = (file: string): string | undefined =>
 export function projectFolder(): string {
   const project = projectFound();
   if (project !== undefined) return project;
+  const here = process.cwd();
   throw new WrongUse(
-    `No project of local-serving is in ${process.cwd()} or above it. Run \`serving init\` in an empty folder: it makes one for this machine.`,
+    existsSync(join(here, "Pulumi.yaml"))
+      ? `${here} has a Pulumi program of yours and no stack file. Give this command a copy of the program's settings, \`--file COPY\`: node_modules/local-serving/docs/guide/any-program.md says how to write it.`
+      : `No project of local-serving is in ${here} or above it. Run \`serving init\` in an empty folder: it makes one for this machine.`,
   );
 }
 

@@ -13,7 +13,7 @@ import * as nodeModule from "node:module";
 import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { NPX } from "../../commandLine/ownCommand";
+import { NPX } from "../../faults/programFolder";
 import { ONTO_PATH } from "../../operate/packages/pin";
 import { devDependencies, published, version } from "../../package.json";
 import { run } from "../layers/run";
@@ -232,6 +232,13 @@ describe("a packed program in a folder of its own", () => {
       code: 2,
       stdout: "",
       stderr: `No project of local-serving is in ${empty} or above it. Run \`serving init\` in an empty folder: it makes one for this machine.\n`,
+    });
+    const program = temporaryFolder("own-program-");
+    writeFileSync(join(program, "Pulumi.yaml"), "name: mine\nruntime: nodejs\n");
+    expect(await serving(program, ["fetch", "--check"])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `${program} has a Pulumi program of yours and no stack file. Give this command a copy of the program's settings, \`--file COPY\`: node_modules/local-serving/docs/guide/any-program.md says how to write it.\n`,
     });
     const planned = await serving(empty, ["plan", "--file", join(ROOT, "Pulumi.dgx.yaml")]);
     expect(planned).toMatchObject({ code: 0, stderr: "" });

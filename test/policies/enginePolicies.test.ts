@@ -87,6 +87,31 @@ describe("the policies of the pack", () => {
     ]);
   });
 
+  it("advise commands that run in a program's folder, below its component", () => {
+    const image = `vllm/vllm-openai:v0.30.0@sha256:${"0".repeat(64)}`;
+    const labels = [
+      { label: "local-serving.machine", value: "dgx" },
+      { label: "local-serving.server", value: "b" },
+    ];
+    const said = (parents: string) => {
+      const urn = `urn:pulumi:test::mine::${parents}${TYPE.container}::dgx-b`;
+      const messages: string[] = [];
+      for (const policy of enginePolicies(rules))
+        if (policy.name === "inference-image" && "validateStack" in policy)
+          policy.validateStack(
+            { resources: [asArgs({ ...server({ image, labels }), urn })] } as never,
+            (message) => messages.push(message),
+          );
+      return messages.map((each) => /`[^`]*serving pin [^`]*` looks inside[^.]*/.exec(each)?.[0]);
+    };
+    expect(said(`${TYPE.localServing}$${TYPE.machine}$`)).toEqual([
+      `\`npx --no -- serving pin ${image}\` looks inside and prints what it finds`,
+    ]);
+    expect(said(`${TYPE.machine}$`)).toEqual([
+      `\`serving pin ${image} --write\` looks inside and records what it finds, as \`serving up\` at a terminal does first`,
+    ]);
+  });
+
   it("have exactly three that are fixed, all mandatory", () => {
     const fixed = rules.filter((rule) => rule.fixed);
     expect(fixed.map((rule) => rule.name)).toEqual([

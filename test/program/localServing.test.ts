@@ -80,6 +80,17 @@ describe("LocalServing in somebody's program", () => {
     );
   });
 
+  it("advises commands that run in a program's folder", async () => {
+    const settings = machinesOf({}, { image: "vllm/vllm-openai:v0.30.0" });
+    expect(await answer({ settings })).toContain(
+      " `npx --no -- serving pin vllm/vllm-openai:v0.30.0` finds the digest and the versions inside. ",
+    );
+    await answer({ settings: machinesOf() }, true);
+    expect(said.join("\n")).toContain(
+      "put it into models/org--model/. A plan made on the machine itself reads that cache.",
+    );
+  });
+
   it("shows all of a preview that it refuses, which then fails", async () => {
     const settings = machinesOf({}, { gpuMemoryUtilization: 0.46 });
     let failed: unknown;

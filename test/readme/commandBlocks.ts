@@ -2,7 +2,7 @@ import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { delimiter, join, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { vi } from "vitest";
-import { NPX } from "../../commandLine/ownCommand";
+import { NPX } from "../../faults/programFolder";
 import { template } from "../../harness/templates/template";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { madeFacts } from "../operate/init/madeFacts";

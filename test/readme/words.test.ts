@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { NPX } from "../../commandLine/ownCommand";
+import { NPX } from "../../faults/programFolder";
 import { published } from "../../package.json";
 
 /** Everything that people read of us: pages, messages, help, comments of examples. */
