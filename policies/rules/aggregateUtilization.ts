@@ -22,6 +22,7 @@ import {
 import { shareToStart, warnedText } from "../lib/advisedShare";
 import { nameOf, serverName } from "../lib/block";
 import { containerName, type DeclaredResource, displayName, knownText } from "../lib/container";
+import { eitherOf } from "../lib/eitherOf";
 import { readContainer, readDeclared, type ServerReading } from "../lib/inferenceServer";
 import {
   cacheTooSmall,
@@ -170,7 +171,9 @@ function judged(
     const to = fits === 0 ? "" : `, to ${shareText(fits)} or less`;
     return ours ? [] : ` Instance A is not ours to lower: only its owner can${to}.`;
   });
-  const ours = remedies.map(({ text }) => ` ${text}`).join("");
+  const ours = eitherOf(remedies.map(({ text, change }) => ({ text, isEnough: !!change })))
+    .map((text) => ` ${text}`)
+    .join("");
   // Where none of ours can give way, only A's owner can.
   const cure = remedies.some(({ change }) => change) ? [ours, ...host] : [...host, ours];
   const message = `The servers of ${machineText(component)} claim ${shareText(sum)} of its memory, and ${shareText(limit)} is the limit.${cure.join("")} Claimed: ${claims.map(claimText).join(" + ")}${gib}.`;

@@ -11,6 +11,7 @@ import {
 import { shareNow, shareToStart, warnedText } from "../lib/advisedShare";
 import { nameOf, serverName } from "../lib/block";
 import { asksForGpus, type DeclaredResource, knownText } from "../lib/container";
+import { eitherOf } from "../lib/eitherOf";
 import { readContainer } from "../lib/inferenceServer";
 import { cacheTooSmall, type LargestShare, largestShares } from "../lib/largestShares";
 import { machinesIn, onComputers } from "../lib/oneComputer";
@@ -67,12 +68,16 @@ function judgedLines(machine: DeclaredResource): Found {
   const where = together === undefined ? "" : ` ${together} are one computer with one memory.`;
   const cures = largest.map((share) => {
     const others = certain.filter(({ name }) => name !== share.name);
-    return remedy({ machine, share }, total - sum(others));
+    const giving = { machine, share };
+    const isEnough = advisedFor(giving).value > 0;
+    return { text: remedy(giving, total - sum(others)), isEnough };
   });
   const others = certain.filter(
     ({ name }) => name !== OPERATING_SYSTEM && !largest.some((server) => server.name === name),
   );
-  const cure = cures.map((each) => ` ${each}`).join("");
+  const cure = eitherOf(cures)
+    .map((each) => ` ${each}`)
+    .join("");
   const figures = `${counted(all)} of ${gib(total)}`;
   if (!isRefused)
     return advice(

@@ -1,8 +1,10 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { PlannedContainer } from "../../components/planned/container";
 import { dockerRun } from "../../operate/plan/dockerRun";
+import { temporaryFolder } from "../layers/temporaryFolder";
 import { runServing } from "../operate/runServing";
 
 /** Container names and published ports of each example, as `serving plan` has them. */
@@ -36,7 +38,7 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 interface Planned {
-  readonly warnings: readonly { readonly code: string }[];
+  readonly warnings: readonly { readonly code: string; readonly message: string }[];
   readonly machines: readonly {
     readonly containers: readonly PlannedContainer[];
     readonly endpoints: readonly {
@@ -90,6 +92,43 @@ describe("the stack files in examples/", () => {
       each.ports.map(({ ip, host }) => `${ip}:${host}`).join(),
     ]);
     expect(Object.fromEntries(published)).toEqual(ports);
+  });
+
+  /** What a plan of an example says with another share. */
+  const withShare = async (example: string, before: string, share: string) => {
+    const file = join(temporaryFolder("share-"), example);
+    const text = readFileSync(`examples/${example}`, "utf8");
+    writeFileSync(
+      file,
+      text.replaceAll(`gpuMemoryUtilization: ${before}\n`, `gpuMemoryUtilization: ${share}\n`),
+    );
+    const plan: Planned = JSON.parse(
+      (await runServing(["plan", "--file", file, "--format", "json"])).out,
+    );
+    const may = plan.warnings.flatMap(({ code, message }) =>
+      code === "kv-room" ? [message.replace(/ may not start: .*/s, "")] : [],
+    );
+    const refused = plan.policies.filter(({ verdict }) => verdict === "refused");
+    const hangs = plan.warnings.some(({ code }) => code === "aggregate-high");
+    return { may, hangs, refused: refused.map(({ name }) => name) };
+  };
+
+  it("say why a server may not start in them, by shares that hold", async () => {
+    const both = ["embedding:", "rerank:"];
+    const isFull = { hangs: false, refused: ["aggregate-utilization", "memory-sum"] };
+    const isFine = { hangs: false, refused: [] };
+    expect(await withShare("two-servers.yaml", "0.3", "0.3")).toEqual({
+      may: ["small:"],
+      ...isFine,
+    });
+    const beyond = { may: [], hangs: true, refused: [] };
+    expect(await withShare("two-servers.yaml", "0.3", "0.4")).toEqual(beyond);
+    expect(await withShare("document-search.yaml", "0.1", "0.1")).toEqual({ may: both, ...isFine });
+    expect(await withShare("document-search.yaml", "0.1", "0.28")).toEqual({
+      may: both,
+      ...isFull,
+    });
+    expect(await withShare("document-search.yaml", "0.1", "0.29")).toEqual({ may: [], ...isFull });
   });
 
   it("two-servers.yaml sends each client to the server that it names", async () => {

@@ -99,7 +99,7 @@ describe("the answer to a sum that is too large", () => {
     expect(judged(command, more)).toEqual(message);
   });
 
-  it("names each server's own share", () => {
+  it("names each server's own share, of which one is enough", () => {
     const servers = ["b", "c"].map((name) => ({
       name,
       image: IMAGE,
@@ -109,7 +109,7 @@ describe("the answer to a sum that is too large", () => {
       refused(
         "1.00 of its memory (100.0 of 100 GiB)",
         "b 0.50 + c 0.50",
-        "Set --gpu-memory-utilization of b to 0.40 or less. Set --gpu-memory-utilization of c to 0.40 or less.",
+        "Either set --gpu-memory-utilization of b to 0.40 or less. Or set --gpu-memory-utilization of c to 0.40 or less.",
       ),
     );
   });

@@ -203,7 +203,7 @@ describe("containers without our components", () => {
       server({ command: ["m", "--gpu-memory-utilization", "0.5"] }, "c"),
     ];
     expect(said(RULE, two).join()).toMatch(
-      /^refused: The servers of this machine claim 1\.00 of its memory, and 0\.90 is the limit\. Set --gpu-memory-utilization of b to 0\.40 or less\./,
+      /^refused: The servers of this machine claim 1\.00 of its memory, and 0\.90 is the limit\. Either set --gpu-memory-utilization of b to 0\.40 or less\./,
     );
   });
 
@@ -415,7 +415,7 @@ describe("programs that load vLLM and serve nobody", () => {
 
   it("count beside a server, and are told what to lower", () => {
     expect(said(RULE, [serving("m", "--gpu-memory-utilization", "0.6"), swift("0.5")])).toEqual([
-      "refused: The servers of this machine claim 1.10 of its memory, and 0.90 is the limit. Set --gpu-memory-utilization of b to 0.40 or less. The plan still warns of the sum of the shares. Set --vllm_gpu_memory_utilization of swift to 0.30 or less. The plan still warns of the sum of the shares. Claimed: b 0.60 + swift 0.50.",
+      "refused: The servers of this machine claim 1.10 of its memory, and 0.90 is the limit. Either set --gpu-memory-utilization of b to 0.40 or less. The plan still warns of the sum of the shares. Or set --vllm_gpu_memory_utilization of swift to 0.30 or less. The plan still warns of the sum of the shares. Claimed: b 0.60 + swift 0.50.",
     ]);
   });
 

@@ -266,7 +266,7 @@ describe("servers of several machines on one computer", () => {
     ];
     expect(said(RULE, [one, two(0.4), ...containers("0.4")])).toEqual([]);
     expect(said(RULE, [one, two(0.45), ...containers("0.45")]).join()).toContain(
-      "refused: The servers of one and two (one computer) claim 0.95 of its memory, and 0.90 is the limit. Set --gpu-memory-utilization of b to 0.45 or less.",
+      "refused: The servers of one and two (one computer) claim 0.95 of its memory, and 0.90 is the limit. Either set --gpu-memory-utilization of b to 0.45 or less.",
     );
   });
 
@@ -283,7 +283,7 @@ describe("servers of several machines on one computer", () => {
         vllm("f", "0.1", "two", { command }),
       ]).join(),
     ).toContain(
-      "refused: The servers of one and two (one computer) claim 1.02 of its memory, and 0.90 is the limit. Lower --kv-cache-memory-bytes of b by 12.00 GiB or more.",
+      "refused: The servers of one and two (one computer) claim 1.02 of its memory, and 0.90 is the limit. Either lower --kv-cache-memory-bytes of b by 12.00 GiB or more.",
     );
   });
 
@@ -405,7 +405,7 @@ describe("machines that only the hosts of their providers tell apart", () => {
   it("are summed together in two spellings", () => {
     const resources = [...at("a", "ssh://me@Spark-1.:22"), ...at("b", "tcp://spark-1:2376")];
     expect(found(...resources)).toEqual([
-      "refused: The servers of this machine claim 1.70 of its memory, and 0.90 is the limit. Set --gpu-memory-utilization of vllm-a to 0.05 or less. The plan still warns of the sum of the shares. Set --gpu-memory-utilization of vllm-b to 0.05 or less. The plan still warns of the sum of the shares. Claimed: vllm-a 0.85 + vllm-b 0.85.",
+      "refused: The servers of this machine claim 1.70 of its memory, and 0.90 is the limit. Either set --gpu-memory-utilization of vllm-a to 0.05 or less. The plan still warns of the sum of the shares. Or set --gpu-memory-utilization of vllm-b to 0.05 or less. The plan still warns of the sum of the shares. Claimed: vllm-a 0.85 + vllm-b 0.85.",
     ]);
   });
 
