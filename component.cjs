@@ -1,5 +1,3 @@
 // What the package gives to Pulumi programs of others. Its source is index.ts, its types are in
 // component.d.ts.
-const { LocalServing, Serving } = require("./bundle/run.cjs").runNow("program");
-
-module.exports = { LocalServing, Serving };
+module.exports = { LocalServing: require("./bundle/run.cjs").runNow("program").LocalServing };

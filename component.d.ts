@@ -69,26 +69,3 @@ export declare class LocalServing extends ComponentResource implements LocalServ
   readonly memory: LocalServingOutputs["memory"];
   readonly clients: LocalServingOutputs["clients"];
 }
-
-/**
- * The machines of a component that is written elsewhere, as in plugin/: `inputs` and `options` are
- * what to register it with, and `declareBelow` makes its machines.
- */
-export declare class Serving {
-  constructor(
-    name: string,
-    args: { readonly settings: Input<object>; readonly baseDirectory?: string },
-    opts?: ComponentResourceOptions,
-  );
-  readonly inputs: { readonly settings: Promise<object> };
-  readonly options: ComponentResourceOptions;
-  declareBelow(parent: ComponentResource): Promise<Declared>;
-  outputsOf(declared: Promise<Declared>): LocalServingOutputs;
-}
-
-/** What `declareBelow` has declared, for `outputsOf`. */
-export interface Declared {
-  readonly endpoints: object;
-  readonly memory: object;
-  readonly clients: object;
-}

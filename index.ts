@@ -1,7 +1,7 @@
 import "./faults/interpretSchemas";
 import { declareMachines, stackInForce, tellingBugs } from "./components/program";
 
-// What the package gives to other programs (component.cjs).
+// What the package gives to other programs (component.cjs), and to its own plugin.
 export { LocalServing, Serving } from "./components/program";
 
 /** The Pulumi program: every machine of the stack file in force, and its outputs. */

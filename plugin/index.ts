@@ -2,7 +2,7 @@
 
 import type { ComponentResourceOptions, Output } from "@pulumi/pulumi";
 import { ComponentResource } from "@pulumi/pulumi";
-import { Serving } from "..";
+import { Serving } from "./serving";
 
 /** Machines that serve models, and where the program keeps files of its own. */
 export interface LocalServingArgs {

@@ -109,6 +109,7 @@ describe("the package", () => {
       "examples/program/machines.ts",
       // The engine reads the component's schema in it.
       "plugin/index.ts",
+      "plugin/serving.d.ts",
     ]);
     expect(files).toEqual(
       expect.arrayContaining([

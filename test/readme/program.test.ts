@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { runInNewContext } from "node:vm";
 import {
@@ -35,6 +36,26 @@ it("the README's program compiles, in eight lines", () => {
   );
   expect(faults).toEqual([]);
   expect(block.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(8);
+});
+
+it("the package exports what a program writes, and nothing of ours", () => {
+  const program = createProgram([resolve("component.d.ts")], { skipLibCheck: true, types: [] });
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(resolve("component.d.ts"));
+  const symbol = source && checker.getSymbolAtLocation(source);
+  const names = symbol ? checker.getExportsOfModule(symbol).map(({ name }) => name) : [];
+  expect(names.sort()).toEqual([
+    "ByMachine",
+    "Given",
+    "LocalServing",
+    "LocalServingArgs",
+    "LocalServingOutputs",
+    "MachineSettings",
+    "MemoryFigures",
+  ]);
+  expect(Object.keys(createRequire(resolve("package.json"))("./component.cjs"))).toEqual([
+    "LocalServing",
+  ]);
 });
 
 it("the README's program is a plan that nothing refuses", async () => {
