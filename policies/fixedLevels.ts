@@ -1,5 +1,5 @@
 import { AnalyzerService } from "@pulumi/pulumi/proto/analyzer_grpc_pb";
-import { EnforcementLevel } from "@pulumi/pulumi/proto/analyzer_pb";
+import { type ConfigureAnalyzerRequest, EnforcementLevel } from "@pulumi/pulumi/proto/analyzer_pb";
 import { nearOf } from "../faults/quoting";
 import { LEVEL_NAMES } from "./levels";
 import type { Rule } from "./rules/rule";
@@ -21,8 +21,7 @@ export function keepFixedLevels(rules: readonly Rule[]): void {
     const unknown = [...request.getPolicyconfigMap().keys()].filter(
       (name) => !LEVEL_NAMES.includes(name),
     );
-    // The engine prints it as the reason why the pack can't be configured, and ends.
-    if (unknown.length > 0) throw new Error(unknown.map(unknownText).join(" "));
+    if (unknown.length > 0) return refused(request, unknown.map(unknownText).join(" "));
     for (const rule of fixed) {
       const config = request.getPolicyconfigMap().get(rule.name);
       const level =
@@ -35,6 +34,17 @@ export function keepFixedLevels(rules: readonly Rule[]): void {
     }
     return request;
   };
+}
+
+/**
+ * A configuration that the SDK can't read, for this reason: it tells the engine, which prints it and
+ * ends. Of an error that is thrown before, gRPC would keep the words.
+ */
+function refused(request: ConfigureAnalyzerRequest, why: string): ConfigureAnalyzerRequest {
+  request.getPolicyconfigMap = () => {
+    throw Object.assign(new Error(why), { stack: why });
+  };
+  return request;
 }
 
 const unknownText = (name: string): string =>
