@@ -6,7 +6,7 @@ import type {
   StackValidationArgs,
 } from "@pulumi/policy";
 import { refusedMark, TYPE } from "../components/planned";
-import { type Locate, placed, saidInProgram } from "../components/settings";
+import { type Locate, placed } from "../components/settings";
 import { defined } from "../faults/defined";
 import { list, wordsOf } from "../vllm/argv/unknown";
 import { settingOf } from "./judge";
@@ -36,12 +36,8 @@ export function enginePolicies(rules: readonly Rule[], locate?: Locate): Policie
 const TOLD = "The program's error says what to change, and where.";
 
 /** What lies below our component in somebody's program has its settings, and no stack file. */
-function messagesOf(finding: Finding, locate: Locate | undefined): string[] {
-  const { message, resource } = finding;
-  return resource.urn?.includes(`${TYPE.localServing}$`) === true
-    ? saidInProgram([placed(message, settingOf(finding), "settings").message])
-    : [placed(message, settingOf(finding), locate).message];
-}
+const placesOf = (urn: string | undefined) =>
+  urn?.includes(`${TYPE.localServing}$`) === true ? "settings" : undefined;
 
 /** How a policy reads resources, and the lines of the stack file. */
 interface Reading {
@@ -58,10 +54,14 @@ function policy(
 ): Policies[number] {
   const report = (findings: readonly Finding[], reportViolation: ReportViolation) => {
     for (const finding of findings) {
-      if (finding.kind !== kind) continue;
-      const isTold = kind === "violation" && inputs.isTold(rule, finding);
-      for (const message of isTold ? [TOLD] : messagesOf(finding, locate))
-        reportViolation(message, finding.resource.urn);
+      if (finding.kind === kind)
+        reportViolation(
+          kind === "violation" && inputs.isTold(rule, finding)
+            ? TOLD
+            : placed(finding.message, settingOf(finding), placesOf(finding.resource.urn) ?? locate)
+                .message,
+          finding.resource.urn,
+        );
     }
   };
   // The engine passes every resource to each function again, so a policy only has the function that

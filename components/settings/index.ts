@@ -14,5 +14,4 @@ export {
   placeOf,
 } from "./places";
 export { FLAGS_WITH_SETTING, repeatedFlags, repeatedVariable } from "./repeatedSettings";
-export { saidInProgram } from "./saidInProgram";
 export { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";

@@ -69,11 +69,12 @@ export type Locate = (path: readonly string[]) => {
  * same as data.
  */
 export function placed(
-  message: string,
+  found: string,
   change: SettingToChange | undefined,
   // Without a stack file there are no places; `settings` are those that a program gave.
   places: Locate | typeof GIVEN_AS = () => ({}),
 ) {
+  const message = places === GIVEN_AS ? saidInProgram([found]).join(" ") : found;
   if (change === undefined) return { message };
   const { value } = change;
   const locate: Locate = places === GIVEN_AS ? (path) => ({ path: givenPath(path) }) : places;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { saidInProgram } from "../../components/settings";
+import { saidInProgram } from "../../components/settings/saidInProgram";
 
 const ABOUT_COPY =
   "COPY is a stack file with the same machines (node_modules/local-serving/docs/guide/any-program.md says how to write it).";
