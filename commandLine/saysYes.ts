@@ -21,13 +21,23 @@ export async function oneOf<None extends string | undefined>(
   const rows = names.map((name, index) => `  ${index + 1}  ${name}`).join("\n");
   const which =
     byDefault === undefined ? "Which one?" : `Which one? [${names.indexOf(byDefault) + 1}]`;
-  for (let asked = `${question}\n${rows}\n${which}`; ; asked = which) {
+  for (let asked = `${question}\n${rows}\n${which}`; ; ) {
     const answer = await answerTo(asked, signal);
     if (answer === "") return byDefault;
     const found = names.find((name, index) => [name, `${index + 1}`].includes(answer));
-    if (found !== undefined) return found;
+    const [only = found, ...others] = found === undefined ? withPart(names, answer) : [];
+    if (only !== undefined && others.length === 0) return only;
+    const may = [only ?? [], others].flat().map((name) => `  ${names.indexOf(name) + 1}  ${name}`);
+    asked = [
+      may.length === 0 ? `\`${answer}\` is none of these.` : `\`${answer}\` may be:`,
+      ...may,
+      which,
+    ].join("\n");
   }
 }
+
+const withPart = (names: readonly string[], part: string): readonly string[] =>
+  names.filter((name) => name.toLowerCase().includes(part.toLowerCase()));
 
 /** What somebody answers at the terminal; "" where nobody does. */
 async function answerTo(question: string, signal: AbortSignal): Promise<string> {

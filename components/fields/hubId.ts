@@ -76,6 +76,10 @@ function ofRevision(id: string): string | undefined {
   return `names a revision, which no id has: write \`${plain}\`${pinned}.`;
 }
 
+/** Whether a text has the form of a name of Ollama's, with a tag: `gpt-oss:20b`. */
+export const isOllamaName = (id: string): boolean =>
+  /^[\w.-]+:[\w.-]+$/.test(id.trim()) && !isIdOrPath(id.trim());
+
 function ofOllama(id: string): string | undefined {
   const [, plain] = /^([\w.-]+(?:\/[\w.-]+)?):[\w.-]*$/.exec(id) ?? [];
   const isTheirs = OLLAMA_ADDRESS.test(id);

@@ -3,4 +3,4 @@
  * ours.
  */
 export { gibibytes, INSTANCE_A, port, SIMPLE_SERVER, servedName, utilization } from "./fields";
-export { nameElsewhere } from "./hubId";
+export { isOllamaName, nameElsewhere } from "./hubId";

@@ -94,7 +94,7 @@ export function speedTexts({ decode, withDrafts }: ServedSpeed): {
   readonly decode: string;
   readonly withDrafts?: string;
 } {
-  const more = withDrafts && `${withDrafts.tokensPerSecond} with drafts: add --drafts`;
+  const more = withDrafts && `${withDrafts.tokensPerSecond} with drafts`;
   return {
     decode:
       decode === null ? "not known" : `${decode.tokensPerSecond} tokens/s (${originText(decode)})`,

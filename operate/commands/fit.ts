@@ -1,14 +1,27 @@
+import { existsSync } from "node:fs";
+import { basename } from "node:path";
 import { Argument, type Command, Option } from "commander";
 import { command, type Outcome } from "../../commandLine/command";
-import { terminalWidth } from "../../commandLine/layout";
+import { headed, terminalWidth } from "../../commandLine/layout";
+import { say } from "../../commandLine/output";
 import { operatorHome } from "../../components/evidence";
+import { shellWord } from "../../faults/shellWords";
 import { fitText } from "../fit/fitText";
 import { factsOfMachine, MACHINE_NAMES } from "../fit/machines";
 import { judgeFit } from "../fit/verdict";
-import { projectOrProgram } from "../stack/stackFile";
+import { factsByFile } from "../init/add/addServers";
+import type { HostFacts } from "../sees/computer/facts";
+import { readOneMachine } from "../stack/readStack";
+import {
+  impliedStack,
+  projectOrProgram,
+  sampleMeant,
+  stackFile,
+  stacksHere,
+} from "../stack/stackFile";
 
 interface FitOptions {
-  readonly machine: string;
+  readonly machine?: string;
   readonly strict?: true;
 }
 
@@ -24,8 +37,8 @@ export function fitCommand(): Command {
     options: [
       new Option(
         "--machine <machine>",
-        `${MACHINE_NAMES.map((name) => `\`${name}\``).join(", ")}, or a file with what \`serving init --facts\` printed`,
-      ).default("spark"),
+        `${MACHINE_NAMES.map((name) => `\`${name}\``).join(", ")}, or a file with what \`serving init --facts\` printed (default: the machine of this folder's stack file, else \`spark\`)`,
+      ),
       new Option("--strict", "exit with 1 also where it only may start"),
     ],
     notes: `It plans in memory what \`serving init --from-command\` or \`serving models use\` would write: no project is needed, nothing is
@@ -41,10 +54,31 @@ Exit code: 0 it starts or may start, 1 it can't start or isn't judged, 2 wrong u
 }
 
 async function fitOutcome({ machine, strict }: FitOptions, given: string): Promise<Outcome> {
-  const facts = factsOfMachine(machine);
+  const facts = machine === undefined ? factsHere() : factsOfMachine(machine);
   const place = { name: facts.host, project: projectOrProgram(), home: operatorHome() };
   const found = await judgeFit(given, facts, place);
   const { verdict } = found.fit;
-  const failed = verdict !== "starts" && (verdict !== "may start" || strict === true);
-  return { result: found.fit, text: fitText(found, terminalWidth(process.stdout)), failed };
+  const starts = verdict === "starts" || verdict === "may start";
+  const failed = !starts || (verdict === "may start" && strict === true);
+  const next = starts ? ["", headed("Next:", nextOf(given, found.fit.server.model))] : [];
+  const text = [fitText(found, terminalWidth(process.stdout)), ...next].join("\n");
+  return { result: found.fit, text, failed };
+}
+
+/** The machine of this folder's stack file, where it has one of its own; else a DGX Spark. */
+function factsHere(): HostFacts {
+  if (stacksHere().length === 0 || sampleMeant({}) !== undefined || impliedStack() === undefined)
+    return factsOfMachine("spark");
+  const file = stackFile({});
+  say(`It is judged for the machine of ${basename(file)}, as if nothing else ran there.`);
+  return factsByFile(readOneMachine(file));
+}
+
+/** What writes the server, from the image's digest to the files of coding clients. */
+function nextOf(given: string, model: string): string[] {
+  const isHere = stacksHere().length > 0;
+  const isName = !/\s/.test(given.trim()) && given !== "-" && !existsSync(given);
+  if (isName) return [...(isHere ? [] : ["serving init"]), `serving models use ${model} --write`];
+  const source = given === "-" ? "FILE" : shellWord(given);
+  return [`serving init --from-command ${source}   # pins its image, and sets up coding clients`];
 }

@@ -34,6 +34,7 @@ import { machineName } from "../init/settings";
 import { keptIn, writeNew } from "../init/writeNew";
 import { type Installed, installIn } from "../packages/install";
 import { ONTO_PATH } from "../packages/pin";
+import { headline } from "../plan/screen/headline";
 import { readHost } from "../sees/computer/computer";
 import { type HostFacts, hostFacts } from "../sees/computer/facts";
 import { sourcesAt, thisComputer } from "../sees/computer/sources";
@@ -171,6 +172,7 @@ async function initialized(options: InitOptions): Promise<Outcome> {
     facts,
     mend: toFix,
     refused,
+    doubts: choice.doubts.map(typed),
     ...defined({ command: told }),
     next: [...next, ...nextCommands(choice, failed || refused.length === 0)].map(typed),
   };
@@ -358,10 +360,12 @@ interface Report {
   readonly facts: HostFacts;
   readonly command?: CommandNotes;
   readonly mend: readonly string[];
+  /** Why servers may not start, in the plan's own words. */
+  readonly doubts: readonly string[];
   readonly next: readonly string[];
 }
 
-function report({ file, made, facts, command, mend, next }: Report): string {
+function report({ file, made, facts, command, mend, doubts, next }: Report): string {
   const text = [
     headed(
       `Found on ${facts.host}:`,
@@ -372,6 +376,9 @@ function report({ file, made, facts, command, mend, next }: Report): string {
     `${file} is written: each value has its reason above it.`,
     ...(command === undefined ? [] : notesText(command)),
     ...(mend.length === 0 ? [] : ["", "Fix first:", ...mend.map((each) => `  - ${each}`)]),
+    ...(doubts.length === 0
+      ? []
+      : ["", ...doubts.map((each) => `But ${headline(each).replace(": may", " may")}`)]),
     "",
     headed("Next:", next),
   ].join("\n");

@@ -22,7 +22,7 @@ import {
 import { bareSeat } from "../fit/bareSeat";
 import { addModel } from "../models/addModel";
 import { type Fit, fitModel } from "../models/fit";
-import { type ModelRow, modelTable, recipeText, unfitText } from "../models/modelText";
+import { isOpenBelow, type ModelRow, modelTable, recipeText, unfitText } from "../models/modelText";
 import { callsTools, mostWanted } from "../models/mostWanted";
 import { chooseModel, keepConfig } from "../models/ownModel";
 import { aloneIn, declaredServer, type Seat, seatFor } from "../models/seat";
@@ -82,7 +82,7 @@ that of --machine, as for \`serving fit\`. Exit code: 0, or 2 for wrong use.`,
         `Machine ${seat.machine}, server ${seat.server}, ${where}:`,
         "",
         ...(never === undefined ? [...tableText(rows, listed), ""] : []),
-        ...(never === undefined ? [`${servedText(rows, seat)}${ORDER}`, ""] : []),
+        ...(never === undefined ? [`${servedText(rows, seat)}${legend(listed)}`, ""] : []),
         never ?? `Next: serving models show MODEL${given}, then ${nextOf(options)}`,
       ];
       const result = { machine: seat.machine, server: seat.server, models: rows.map(rowResult) };
@@ -100,10 +100,16 @@ function tableText(rows: readonly ModelRow[], listed: readonly ModelRow[]): stri
   return folded.length === 0 ? table : [...table, "", hanging(unfitText(folded), 2, width)];
 }
 
-const ORDER = `What surely starts comes first; each part is sorted by tool calls, speed, room.
-\`up to\`: at worst there is no room at all.
-\`tokens/s\`: one answer alone with what \`use\` writes, and with \`use --drafts\`;
-measured here, or published of a DGX Spark.`;
+/** What the words of a table mean, of those that it has. */
+const legend = (listed: readonly ModelRow[]): string =>
+  [
+    "What surely starts comes first; each part is sorted by tool calls, speed, room.",
+    ...(listed.some(({ fit }) => isOpenBelow(fit))
+      ? ["`up to`: at worst there is no room at all."]
+      : []),
+    "`tokens/s`: one answer alone with what `use` writes, and with `use --drafts`;",
+    "measured here, or published of a DGX Spark.",
+  ].join("\n");
 
 /** Which of the models the server serves now. */
 function servedText(rows: readonly ModelRow[], seat: Seat): string {

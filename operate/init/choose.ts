@@ -75,7 +75,7 @@ export async function choose(given: HostFacts, place: Place, answers: Answers = 
     ...known,
     ...(ask && (await around(facts, known, ask, byCommand?.unfit))),
   };
-  const { findings, lasting } = draft(facts, wanted, home);
+  const { findings, lasting, doubts } = draft(facts, wanted, home);
   /** What to mend before `up`, a sentence each. */
   const mend = [
     ...(byCommand?.mend ?? []),
@@ -88,7 +88,10 @@ export async function choose(given: HostFacts, place: Place, answers: Answers = 
   /** Hub id of server B's model; `null` without a B. */
   const model = byCommand?.model ?? offer?.id ?? null;
   const told = byCommand?.told;
-  return { ...draft(facts, wanted, home, mend), wanted, model, mend, ...defined({ told }) };
+  // What to mend has it where the model was chosen here.
+  const open = byCommand === undefined ? [] : doubts;
+  const written = draft(facts, wanted, home, mend);
+  return { ...written, doubts: open, wanted, model, mend, ...defined({ told }) };
 }
 
 /** Rules that the sentence about an image without a digest speaks for. */
@@ -224,9 +227,8 @@ async function chooseServer(
   if (atBest.length > 0) {
     const offer = ask ? await askModel(ask, atBest) : atBest[0];
     if (offer === undefined) return {};
-    const where = a === undefined ? "here" : `beside instance A, which takes ${runs} of the memory`;
-    const may = `${offer.id} MAY NOT START ${where}: a share of ${offer.share} is enough only with the lowest overhead seen. Nothing is downloaded before \`serving fetch\`.`;
-    return { offer, none: [[may, ...remedy].join(" ")] };
+    const where = a === undefined ? "" : `Beside instance A, which takes ${runs} of the memory, `;
+    return { offer, none: [[`${where}${mayNotStart(offer)}`, ...remedy].join(" ")] };
   }
   const why =
     a === undefined
@@ -239,9 +241,12 @@ async function chooseServer(
 const doubtful = (offer: Offer | undefined): Chosen => ({
   offer,
   ...defined({
-    none: offer?.why === undefined ? undefined : [`${offer.id} MAY NOT START. ${offer.why}`],
+    none: offer?.mayNotStart === true ? [mayNotStart(offer)] : undefined,
   }),
 });
+
+/** That a model may not start, in the plan's own words. */
+const mayNotStart = ({ id, why = "may not start." }: Offer): string => `${id} ${why}`;
 
 /**
  * The first offer stays first, as it is taken where nobody is asked. Then comes what starts for

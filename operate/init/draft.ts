@@ -40,7 +40,11 @@ export function draft(
   const lasting = refused.filter((each) => !mendsByReading(each, unread, { plan: planned }));
   /** What the preflight of `up` would find of it on this machine. */
   const findings = judgeMachine(machine, machineFacts(facts, machine, wanted));
-  return { text, settings, machine, refused, lasting, findings };
+  /** Why servers may not start, in the plan's own words. */
+  const doubts = planned.warnings
+    .filter(({ code }) => code === "kv-room")
+    .map(({ message }) => message);
+  return { text, settings, machine, refused, lasting, findings, doubts };
 }
 
 /** The text of a stack file, and what it says. Throws `FaultyInput`. */

@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { WrongUse } from "../../commandLine/exit";
+import { terminalWidth, type Width } from "../../commandLine/layout";
 import { columns } from "../../commandLine/output";
 import { modelNamed } from "../../components/catalogue";
 import { CLIENTS, type ClientKey } from "../../components/clients";
@@ -46,7 +47,7 @@ export async function askModel(ask: Ask, offered: readonly Offer[]): Promise<Off
     sure.length > 0
       ? "Models that fit beside what runs here:"
       : "No model surely fits beside what runs here. These may start:",
-    ...offerTable(listed),
+    ...offerTable(listed, terminalWidth(process.stderr)),
     ...moreText(all.length - listed.length),
     "  0  none",
     "Which one shall server B serve? [1]",
@@ -68,21 +69,32 @@ const moreText = (more: number): string[] =>
     ? []
     : [`     ${more} more may not start: \`serving models\` (choose one by its name)`];
 
-function offerTable(offered: readonly Offer[]): string[] {
+const HEADS = [
+  ...["", "model", "tokens/s", "with drafts", "agents", "download"],
+  ...["window", "share", "hub id"],
+];
+
+/** How many columns are left where the terminal is too narrow for more. */
+const FEWER = [HEADS.length, HEADS.length - 1, HEADS.length - 3] as const;
+
+function offerTable(offered: readonly Offer[], width: Width): string[] {
   const rows = offered.map(
     ({ id, servedModelName, share, window, agents, speed, ...offer }, index) => [
       String(index + 1),
       servedModelName,
       ...speedCells(speed),
       agents === undefined ? UNKNOWN : String(agents),
-      window === undefined ? UNKNOWN : thousands(window),
       downloadText(offer),
+      window === undefined ? UNKNOWN : thousands(window),
       String(share),
       id,
     ],
   );
-  const heads = ["tokens/s", "with drafts", "agents", "window", "download", "share", "hub id"];
-  return columns([["", "model", ...heads], ...rows]).map((row) => `  ${row}`);
+  const tables = FEWER.map((count) =>
+    columns([HEADS, ...rows].map((row) => row.slice(0, count))).map((row) => `  ${row}`),
+  );
+  const fitting = tables.find((table) => table.every(({ length }) => length <= width));
+  return fitting ?? tables.at(-1) ?? [];
 }
 
 const downloadText = ({ cached, weightsGB }: Pick<Offer, "cached" | "weightsGB">): string => {

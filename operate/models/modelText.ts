@@ -73,7 +73,8 @@ function cellsOf({ fit, alone }: ModelRow): Cells {
 
 function speedText(speed: ServedSpeed): string {
   const { decode, withDrafts } = speedTexts(speed);
-  return [decode, ...(withDrafts === undefined ? [] : [withDrafts])].join("; ");
+  const more = withDrafts === undefined ? [] : [`${withDrafts} (\`models use ... --drafts\`)`];
+  return [decode, ...more].join("; ");
 }
 
 function narrowTable(cells: readonly Cells[], width: Width): string[] {
@@ -107,6 +108,10 @@ function howText({ recipe, verdict, kv, missingGiB, lacksMachines }: Fit): strin
   return by === undefined ? "computed" : `started by ${by}`;
 }
 
+/** Whether a model's KV cache may have no room at all. */
+export const isOpenBelow = ({ verdict, kv }: Fit): boolean =>
+  verdict !== "no" && kv !== null && kv.room.lowGiB <= 0;
+
 function figures({ recipe, values, kv }: Fit): string[] {
   const share = String(values.find(({ path }) => path[0] === "gpuMemoryUtilization")?.value);
   const unknownAgents = isPooling(recipe.kind) ? "-" : UNKNOWN;
@@ -115,10 +120,7 @@ function figures({ recipe, values, kv }: Fit): string[] {
   const window = `${Math.round(kv.maxModelLen / 1024)}K`;
   const most = atBest.maxConcurrency.toFixed(1);
   // What isn't known at all is no figure: a low end below nothing says as much.
-  const windows =
-    room.lowGiB > 0
-      ? `${maxConcurrency.toFixed(1)} to ${most} of ${window}`
-      : `up to ${most} of ${window}`;
+  const windows = `${room.lowGiB > 0 ? `${maxConcurrency.toFixed(1)} to` : "up to"} ${most} of ${window}`;
   const [first] = agents;
   const atOnce = first === undefined ? "-" : kv.fits ? String(first.atOnce) : UNKNOWN;
   return [share, windows, atOnce];

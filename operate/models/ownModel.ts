@@ -12,6 +12,7 @@ import {
 } from "../../components/catalogue";
 import { operatorHome } from "../../components/evidence";
 import { HubUnread, readCachedModel, readHubModel } from "../../components/fetch";
+import { isOllamaName } from "../../components/fields";
 import { familyOf } from "../../components/inference-server";
 import { sureShare } from "../../components/memory";
 import {
@@ -36,7 +37,7 @@ import { recipeByName, USUAL_WINDOW, writtenGB } from "./byName";
 import { fitModel } from "./fit";
 import { currentServer, machineOf, type Seat, seatFor } from "./seat";
 import type { ServerValue } from "./serverValues";
-import { unclearName, whyNoName } from "./useModel";
+import { called, unclearName, whyNoName } from "./useModel";
 
 /** A config.json to be kept for later plans. */
 interface KeptConfig {
@@ -81,7 +82,9 @@ export async function chooseModel(
 ): Promise<ChosenModel> {
   const recipes = readCatalogue(bare.project);
   const known = modelNamed(wanted, recipes);
-  if (known.is === "one") return { recipe: known.model, seat: seatFor(known.model, bare) };
+  if (known.is === "one")
+    return { recipe: called(wanted, known.model), seat: seatFor(known.model, bare) };
+  if (known.is === "several" && isOllamaName(wanted)) throw unclearName(wanted, known);
   if (wanted.includes("/") && readModelName(wanted).gguf)
     throw new Failed(`By its name, ${wanted.trim()} ${ggufText(wanted.trim())}`);
   const speech = isHubId(wanted) ? unservedByName(wanted.trim()) : undefined;

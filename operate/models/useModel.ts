@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 import { Failed, SeveralMeant, WrongUse } from "../../commandLine/exit";
+import { say } from "../../commandLine/output";
 import type { Recipe } from "../../components/catalogue";
 import {
   isHubId,
@@ -9,7 +10,7 @@ import {
   type NamedModel,
   readCatalogue,
 } from "../../components/catalogue";
-import { nameElsewhere } from "../../components/fields";
+import { isOllamaName, nameElsewhere } from "../../components/fields";
 import { NAMESPACE, parseStackFile, type StackSettings } from "../../components/settings";
 import { FaultyInput, orInputFault } from "../../faults/fault";
 import { valueAt } from "../../faults/schemaFaults";
@@ -42,8 +43,16 @@ export interface ModelChange {
  */
 export function chooseRecipe(project: string, wanted: string): Recipe {
   const meant = modelNamed(wanted, readCatalogue(project));
-  if (meant.is === "one") return meant.model;
+  if (meant.is === "one") return called(wanted, meant.model);
+  if (meant.is === "several") throw unclearName(wanted, meant);
   throw whyNoName(wanted) ?? unclearName(wanted, meant);
+}
+
+/** A model of the catalogue; of a name of Ollama's it is said that this is meant. */
+export function called(wanted: string, model: Recipe): Recipe {
+  if (isOllamaName(wanted))
+    say(`\`${wanted}\` is a name of Ollama's: the same model in the catalogue is ${model.id}.`);
+  return model;
 }
 
 /** Says what to write in place of something else than a name: a folder, an address, a tag. */
@@ -53,7 +62,9 @@ export function whyNoName(wanted: string): WrongUse | undefined {
       `${wanted} is a folder. Write its whole path into the stack file yourself: a model's as \`model.id\` of a server, an adapter's as a \`path\` below \`adapters\` of its base model's server (${pageFromProject("docs/guide/your-own-models.md")}).`,
     );
   const instead = nameElsewhere(wanted.trim());
-  return instead === undefined ? undefined : new WrongUse(instead);
+  if (instead === undefined) return undefined;
+  const none = isOllamaName(wanted) ? " No model of the catalogue is the same." : "";
+  return new WrongUse(`${instead}${none}`);
 }
 
 /** Says that a name means several models or none, with those that it may mean. */

@@ -19,7 +19,7 @@ export function typedOn(
  * words of a start gate name `drift`.
  */
 const READS =
-  /\bserving (plan|fetch|verify|logs|doctor|drift|start|stop|status|backup|restore)\b(?! --(?:file|stack|help)\b)/g;
+  /\bserving (plan|fetch|verify|logs|doctor|drift|start|stop|status|backup|restore|models use)\b(?! --(?:file|stack|help)\b)/g;
 /** Looking into an image needs no stack file, but writing what was found does. */
 const WRITES = /\bserving pin [^`&;\n]*?--write\b(?! --(?:file|stack|help)\b)/g;
 const APPLIES = /\bserving (preview|up|down|refresh)\b(?! --stack )/g;

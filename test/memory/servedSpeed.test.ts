@@ -86,7 +86,7 @@ describe("how fast a server answers as it is set", () => {
   it("is said with whose figure it is", () => {
     expect(speedTexts({ decode: PLAIN, withDrafts: DRAFTED })).toEqual({
       decode: "40 tokens/s (a DGX Spark: somebody)",
-      withDrafts: "90 with drafts: add --drafts",
+      withDrafts: "90 with drafts",
     });
     expect(speedTexts({ decode: { ...DRAFTED, drafts: 3 } })).toEqual({
       decode: "90 tokens/s (a DGX Spark, vLLM 0.28, 3 drafts: somebody)",

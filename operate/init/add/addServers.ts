@@ -88,11 +88,17 @@ const NOT_SEEN =
   "The machine wasn't looked at: which of its ports are free is known by the stack file alone.";
 
 /** The facts of a machine by which servers are made; what its stack file says isn't among them. */
-function factsFor({ name, settings }: OneMachine, seen: HostFacts | undefined) {
+function factsFor(into: OneMachine, seen: HostFacts | undefined) {
+  const isSame =
+    seen !== undefined &&
+    totalFinding(into.settings.totalGiB, seen.memory.totalGiB)?.verdict !== "refused";
+  return isSame ? { isSeen: true, facts: seen } : { isSeen: false, facts: factsByFile(into) };
+}
+
+/** The facts of a machine that nobody looked at, by its stack file: nothing runs on it. */
+export function factsByFile({ name, settings }: OneMachine): HostFacts {
   const { totalGiB, device } = settings;
-  if (seen !== undefined && totalFinding(totalGiB, seen.memory.totalGiB)?.verdict !== "refused")
-    return { isSeen: true, facts: seen };
-  const unseen: HostFacts = {
+  return {
     readAt: new Date().toISOString(),
     host: name,
     kernel: "",
@@ -106,7 +112,6 @@ function factsFor({ name, settings }: OneMachine, seen: HostFacts | undefined) {
     clients: [],
     ...defined({ device }),
   };
-  return { isSeen: false, facts: unseen };
 }
 
 /** The servers alone: a stack file has services of its own. */

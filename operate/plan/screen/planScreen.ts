@@ -47,8 +47,8 @@ export function planScreen(
     ...refusalLines(found.refused, width),
     ...machines.flatMap((machine) =>
       isOne
-        ? oneMachine(machine, known[machine.name] ?? {}, width)
-        : oneOfSeveral(machine, known[machine.name] ?? {}, width),
+        ? oneMachine(machine, known[machine.name] ?? {}, { width, typed })
+        : oneOfSeveral(machine, known[machine.name] ?? {}, { width, typed }),
     ),
     ...warningLines(found, machines, { width, asks }),
     ...(next === undefined ? [] : [hanging(next, 2, width)]),
@@ -83,6 +83,9 @@ const MEMORY = "memory";
 /** Columns of a machine's bar beside others. */
 const SHORT_BAR = 32;
 
+/** How a machine is shown. */
+type Shown = Required<Pick<PlanView, "width" | "typed">>;
+
 /** What stands below a machine's memory. */
 const rowsBelow = (machine: MachinePlan, view: MachineView, most: typeof ALONE): Row[] => [
   ...updateRows(machine, view, most.update),
@@ -91,8 +94,8 @@ const rowsBelow = (machine: MachinePlan, view: MachineView, most: typeof ALONE):
   ...harnessRow(machine, view, most.harness),
 ];
 
-function oneMachine(machine: MachinePlan, view: MachineView, width: Width): string[] {
-  const servers = serverRows(machine);
+function oneMachine(machine: MachinePlan, view: MachineView, { width, typed }: Shown): string[] {
+  const servers = serverRows(machine, typed);
   const below = rowsBelow(machine, view, ALONE);
   const column = textColumn([...servers, { label: MEMORY }, ...below]);
   const others = othersText(machine, withRows(machine));
@@ -103,8 +106,8 @@ function oneMachine(machine: MachinePlan, view: MachineView, width: Width): stri
 }
 
 /** Beside others a machine has its sum behind its name, and one line of memory. */
-function oneOfSeveral(machine: MachinePlan, view: MachineView, width: Width): string[] {
-  const servers = serverRows(machine);
+function oneOfSeveral(machine: MachinePlan, view: MachineView, { width, typed }: Shown): string[] {
+  const servers = serverRows(machine, typed);
   const below = rowsBelow(machine, view, AMONG_SEVERAL);
   const column = textColumn([...servers, { label: MEMORY }, ...below]);
   const others = othersText(machine, withRows(machine));

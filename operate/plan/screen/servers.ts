@@ -19,12 +19,14 @@ const NAME_OF_A = "instance A";
 /** What its row is called. */
 const LABEL_OF_A = "A";
 
-/** Lines that a server's row has at most. */
+/** Lines that a server's row has at most: one more where it ends with a command. */
 const MOST = 2;
+const MOST_WITH_COMMAND = 3;
 
 /** Instance A and each server in a row: what must not be missed comes first. */
-export function serverRows(machine: MachinePlan): Row[] {
-  return [...instanceARow(machine), ...serversOn(machine).map((each) => serverRow(machine, each))];
+export function serverRows(machine: MachinePlan, typed: (text: string) => string): Row[] {
+  const servers = serversOn(machine).map((each) => serverRow(machine, each, typed));
+  return [...instanceARow(machine), ...servers];
 }
 
 /** Names in the ledger of what has a row of its own. */
@@ -56,10 +58,15 @@ function startOf(machine: MachinePlan, { container: { name } }: Server): StartVe
   return machine.starts[name]?.unweighed === true ? "not judged" : "not planned";
 }
 
-function serverRow(machine: MachinePlan, server: Server): Row {
-  const { key, container } = server;
+function serverRow(machine: MachinePlan, server: Server, typed: (text: string) => string): Row {
+  const { key, container, speed, serve } = server;
   const label = labelOf(machine, container.name, key);
-  return { label, texts: [serverText(machine, server)], most: MOST };
+  const text = serverText(machine, server);
+  if (speed?.withDrafts === undefined) return { label, texts: [text], most: MOST };
+  const which = machine.inferenceServers.length > 1 ? ` --server ${key}` : "";
+  const command = typed(`serving models use ${serve.model} --drafts${which}`);
+  // What sets the drafts is said behind their speed, which a server's text ends with.
+  return { label, texts: [`${text}: \`${command}\``], most: MOST_WITH_COMMAND };
 }
 
 /** A server in a line: its model, doubts, memory, window, agents and speed. */

@@ -370,3 +370,36 @@ describe("serving fit", () => {
     expect(found).toMatchObject({ code: 1, verdict: "not judged", memory: null });
   });
 });
+
+describe("what comes behind a verdict", () => {
+  it("is the command that writes the server, by what was given", async () => {
+    const named = await ask("gpt-oss-20b");
+    expect(named.out.split("\nNext:\n")[1]).toMatch(
+      /serving models use openai\/gpt-oss-20b --write\n$/,
+    );
+    const command = "vllm serve openai/gpt-oss-20b --max-model-len 8192";
+    expect((await ask(command)).out).toMatch(
+      new RegExp(`\\nNext:\\n.*serving init --from-command '${command}' {3}# pins its image`),
+    );
+    const never = await ask("vllm serve nvidia/DeepSeek-V4-Flash-NVFP4", "--machine", "spark-64");
+    expect([never.code, never.out.includes("Next:")]).toEqual([1, false]);
+  });
+
+  it("is judged for the machine of the folder's stack file, and else for a DGX Spark", async () => {
+    const own = temporaryFolder("fit-project-");
+    writeFileSync(join(own, "Pulumi.yaml"), "name: local-serving\nruntime: nodejs\n");
+    const text = "config: { local-serving:machines: { lab: { totalGiB: 61, instanceA: none } } }\n";
+    writeFileSync(join(own, "Pulumi.lab.yaml"), text);
+    const cwd = vi.spyOn(process, "cwd").mockReturnValue(own);
+    const [here, other] = [
+      await runServing(["fit", "openai/gpt-oss-20b"]),
+      await runServing(["fit", "openai/gpt-oss-20b", "--machine", "spark"]),
+    ];
+    cwd.mockRestore();
+    expect(here.err).toBe(
+      "It is judged for the machine of Pulumi.lab.yaml, as if nothing else ran there.\n",
+    );
+    expect(here.out).toContain("(61 GiB)");
+    expect([other.err, other.out.includes("(121.69 GiB)")]).toEqual(["", true]);
+  });
+});

@@ -213,6 +213,8 @@ Not in the command, or different from it:
 Fix first:
   - vllm/vllm-openai:v0.27.1 is kept as the command has it, and a tag can move: \`serving pin vllm/vllm-openai:v0.27.1 --write\` pins it, and reads the versions inside.
 
+But b may not start: its window needs 5.16 GiB, 11.20 to 26.77 is left.
+
 Next:
   serving plan
   export HF_TOKEN=...
@@ -375,10 +377,10 @@ describe("the questions at a terminal", () => {
     const [title, heads, first] = asked[0]?.split("\n") ?? [];
     expect(title).toBe("Models that fit beside what runs here:");
     expect(heads).toMatch(
-      /^ {5}model +tokens\/s +with drafts +agents +window +download +share +hub id$/,
+      /^ {5}model +tokens\/s +with drafts +agents +download +window +share +hub id$/,
     );
     expect(first).toMatch(
-      /^ {2}1 {2}qwen3\.6-35b-a3b +not known +97\.7 +8 +262,144 +22 GB +0\.5 +nvidia\/Qwen3\.6-35B-A3B-NVFP4$/,
+      /^ {2}1 {2}qwen3\.6-35b-a3b +not known +97\.7 +8 +22 GB +262,144 +0\.5 +nvidia\/Qwen3\.6-35B-A3B-NVFP4$/,
     );
     expect(asked[0]).toMatch(/\n {5}\d+ more may not start: `serving models` /);
     expect(asked[0]).not.toContain("MAY NOT START");
@@ -450,6 +452,21 @@ describe("the questions at a terminal", () => {
     );
     expect(text).toContain("codex: {");
     expect(text).not.toContain("claudeCode");
+  });
+
+  it("leave columns out where the terminal is narrower than the table", async () => {
+    vi.stubEnv("COLUMNS", "80");
+    const { asked } = await answered("1", "n", "");
+    vi.unstubAllEnvs();
+    const [, heads = "", ...rows] = asked[0]?.split("\n") ?? [];
+    expect(heads.trim().split(/ {2,}/)).toEqual([
+      "model",
+      "tokens/s",
+      "with drafts",
+      "agents",
+      "download",
+    ]);
+    expect(Math.max(...[heads, ...rows].map(({ length }) => length))).toBeLessThanOrEqual(80);
   });
 
   it("take a model by a part of its name that only one has", async () => {

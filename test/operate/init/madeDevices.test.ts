@@ -136,7 +136,7 @@ describe("from what a machine shows to its plan", () => {
       { availableKib: besideA(0.62), listening: vllm(0.62) },
       {
         ...{ rc: 1, device: "gb10", model: "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4" },
-        there: ["MAY NOT START beside instance A, which takes 0.62", "before `serving fetch`"],
+        there: ["Beside instance A, which takes 0.62 of the memory, nvidia/", " may not start: "],
         absent: ["there is no server B", NONE],
       },
     ],
@@ -146,7 +146,7 @@ describe("from what a machine shows to its plan", () => {
       {
         ...{ rc: 1, device: "gb10", model: "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4" },
         there: [
-          "MAY NOT START beside instance A, which takes 0.72",
+          "Beside instance A, which takes 0.72 of the memory, nvidia/",
           "Lower its --gpu-memory-utilization in vllm.service to 0.45",
         ],
         absent: ["there is no server B", NONE],

@@ -46,8 +46,8 @@ it("init's list folds those that may not start into one line, and takes them by 
   expect(await askModel(ask, [sure, doubtful])).toBe(doubtful);
   expect(asked.join("\n").split("\n").slice(0, 6)).toEqual([
     "Models that fit beside what runs here:",
-    "     model  tokens/s  with drafts  agents  window     download  share  hub id",
-    "  1  sure   -         -            1       not known  none      0.7    org/Sure",
+    "     model  tokens/s  with drafts  agents  download  window     share  hub id",
+    "  1  sure   -         -            1       none      not known  0.7    org/Sure",
     "     1 more may not start: `serving models` (choose one by its name)",
     "  0  none",
     "Which one shall server B serve? [1]",

@@ -175,6 +175,38 @@ describe("serving models", () => {
   });
 });
 
+it("takes a part of a listed name, and says what was typed where several have it", async () => {
+  const words = ["models", "show", "gpt-oss", "--file", stackFile()];
+  const { code, out, err } = await atKeyboard(["gpt", "qwen", "120"], () => runServing(words));
+  expect([code, out.split("\n")[0]]).toEqual([0, "openai/gpt-oss-120b"]);
+  expect(err).toContain(
+    "`gpt` may be:\n  1  openai/gpt-oss-120b\n  2  openai/gpt-oss-20b\nWhich one? ",
+  );
+  expect(err).toContain("`qwen` is none of these.\nWhich one? ");
+});
+
+it.each([
+  ["gpt-oss:20b", "openai/gpt-oss-20b"],
+  ["llama3.3:70b", "nvidia/Llama-3.3-70B-NVFP4"],
+])("says which model of the catalogue Ollama's %s is", async (name, id) => {
+  const said = `\`${name}\` is a name of Ollama's: the same model in the catalogue is ${id}.\n`;
+  for (const words of [
+    ["models", "show", name],
+    ["models", "use", name],
+  ]) {
+    const { out, err } = await runServing([...words, "--file", stackFile()]);
+    expect([err.startsWith(said), out.includes(id) || err.includes(id)]).toEqual([true, true]);
+  }
+});
+
+it("says of another name of Ollama's that the catalogue has no such model", async () => {
+  expect(await runServing(["models", "show", "qwen3:8b", "--file", stackFile()])).toEqual({
+    code: 2,
+    out: "",
+    err: "`qwen3:8b` is a name of Ollama's: write the model's hub id (`organisation/name`), or declare it in `simpleServer.models`. No model of the catalogue is the same.\n",
+  });
+});
+
 /** The second of two machines, below the first of a stack file, and the links of both. */
 const SECOND = `    dgx2:
       dockerHost: ssh://me@dgx2

@@ -87,7 +87,7 @@ describe.skipIf(!canMake)("a machine in a namespace of its own (needs root and u
     const made = await spark.serving("init", "--yes", "--name", "made");
     expect(made.code).toBe(1);
     expect(made.stdout).toContain("Found on made-real:\n  - Device: a DGX Spark");
-    expect(made.stdout).toContain("MAY NOT START beside instance A, which takes 0.72");
+    expect(made.stdout).toContain("Beside instance A, which takes 0.72 of the memory");
     expect(spark.file()).toContain("device: gb10\n");
     expect(spark.file()).toContain("gpuMemoryUtilization: 0.72\n");
     const plan = await spark.serving("plan", "--stack", "made");

@@ -86,7 +86,7 @@ const refusal = (more: Partial<Judged> = {}): Judged => ({
 });
 
 describe("a plan's screen", () => {
-  it("of a machine with everything has 15 lines, one for each warning", () => {
+  it("of a machine with everything has 16 lines, one for each warning", () => {
     const of = warnedOf(
       whole(),
       "One is 0.5 (see e.g. v1.2). And more.",
@@ -96,7 +96,8 @@ describe("a plan's screen", () => {
       "Nothing is refused. 2 warnings, 0 notes.",
       "  1 A       instance A, which isn't ours, 55.67 GiB, http://127.0.0.1:8000/v1",
       "  2 b       model, share 0.45, 55.67 GiB, window 262,144, 4 agents at once,",
-      "            decode 42 tokens/s (liart), 97.7 with drafts: add --drafts",
+      "            decode 42 tokens/s (liart), 97.7 with drafts: `serving models use",
+      "            org/model --drafts`",
       "  memory    [111111111111111111111111111222222222222222222222222222233566]",
       "            120.96 of dgx's 121.63 GiB, 0.67 left: 3 Ollama's loaded models",
       "            4.00, 4 bridge 0.42, 5 chat UI 1.20, 6 operating system 4.00",
@@ -156,13 +157,15 @@ describe("a plan's screen", () => {
         c: { ...unknown, gpuMemoryUtilization: 0.1 },
       },
     });
-    expect(screen(warnedOf(of)).slice(0, 7)).toEqual([
+    expect(screen(warnedOf(of)).slice(0, 9)).toEqual([
       "Nothing is refused. But small may not start. Whether c can start is not",
       "  judged. 0 warnings, 0 notes.",
       "  1 b       model, share 0.45, 55.67 GiB, window 262,144, 4 agents at once,",
-      "            decode 42 tokens/s (liart), 97.7 with drafts: add --drafts",
+      "            decode 42 tokens/s (liart), 97.7 with drafts: `serving models use",
+      "            org/model --drafts --server b`",
       "  2 small   small, MAY NOT START, share 0.25, 44.13 GiB, window 262,144, decode",
-      "            42 tokens/s (liart), 97.7 with drafts: add --drafts",
+      "            42 tokens/s (liart), 97.7 with drafts: `serving models use org/small",
+      "            --drafts --server small`",
       "  3 c       model, start not judged, share 0.1, 13.10 GiB, window 262,144,",
     ]);
   });
@@ -211,13 +214,16 @@ describe("a plan's screen", () => {
       d: server("d", 8003, onRequest),
     };
     const of = warnedOf(stack(onDemandMachine({ inferenceServers })));
-    expect(screen(of).slice(1, 8)).toEqual([
+    expect(screen(of).slice(1, 11)).toEqual([
       "  1 b       model, MAY NOT START, share 0.4, 49.59 GiB, window 262,144, decode",
-      "            42 tokens/s (liart), 97.7 with drafts: add --drafts",
+      "            42 tokens/s (liart), 97.7 with drafts: `serving models use org/model",
+      "            --drafts --server b`",
       "  2 c       c, MAY NOT START, share 0.4, 49.59 GiB, window 262,144, started by",
-      "            requests, not beside d, decode 42 tokens/s (liart), 97.7 with …",
+      "            requests, not beside d, decode 42 tokens/s (liart), 97.7 with",
+      "            drafts: `serving models use org/c --drafts --server c`",
       "  - d       d, MAY NOT START, share 0.4, 49.59 GiB, window 262,144, started by",
-      "            requests, not beside c, decode 42 tokens/s (liart), 97.7 with …",
+      "            requests, not beside c, decode 42 tokens/s (liart), 97.7 with",
+      "            drafts: `serving models use org/d --drafts --server d`",
       "  memory    [111111111111111111111111222222222222222222222222244.........]",
     ]);
   });
