@@ -104,7 +104,7 @@ describe("serving init", () => {
   it("says how to call the program where `serving` is not on the PATH", async () => {
     const cwd = vi.spyOn(process, "cwd").mockReturnValue(project);
     const args = ["init", "--from", facts, "--yes", "--name", "spark"];
-    const { code, out } = await runServing(args);
+    const { code, out } = await runServing(args, { PATH: "/usr/bin:/bin" });
     cwd.mockRestore();
     expect(code).toBe(0);
     expect(out.split("Next:\n")[1]).toBe(

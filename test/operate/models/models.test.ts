@@ -387,7 +387,6 @@ describe("serving models use", () => {
 
   it.each([
     "ORG/M@main",
-    "qwen3:8b",
     "a\\b",
     "https://huggingface.co/ORG/M",
     "hf.co/ORG/M:Q4_K_M",
