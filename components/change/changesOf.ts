@@ -10,6 +10,7 @@ import {
   memoryFigures,
 } from "../machine/machineOutputs";
 import { type MachinePlan, serversOn } from "../plan/types";
+import { gbOnEachGpu } from "../planned/eachGpu";
 import { type ArgumentChange, argumentChanges } from "./containerChange";
 import { type Span, type Step, serverSteps, serviceSteps } from "./downtime";
 import { type Loss, lossesOf } from "./losses";
@@ -188,13 +189,13 @@ function withWorkers(
 }
 
 /**
- * Returns the GB of weights that a server, or one rank of it, loads. If they are unknown, it
+ * Returns the GB of weights that a server, or one GPU of it, loads. If they are unknown, it
  * returns what its memory allows.
  */
 function weightsOf({ container }: InferenceServerPlan, { kv, ledger }: MachinePlan): Span {
-  const { weightsGB = null, ranks = 1 } = kv[container.name] ?? {};
-  if (weightsGB !== null)
-    return { least: Math.round(weightsGB / ranks), most: Math.round(weightsGB / ranks) };
+  const planned = kv[container.name];
+  const gb = planned ? gbOnEachGpu(planned) : null;
+  if (gb !== null) return { least: Math.round(gb), most: Math.round(gb) };
   const taken = ledger.lines.find(({ name }) => name === container.name)?.gib ?? ledger.totalGiB;
   return { least: 0, most: Math.round((taken * BYTES_PER_GIB) / 1e9) };
 }

@@ -1,17 +1,17 @@
 import { isRecord, objectOr } from "../../faults/json";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import type { Word } from "../../vllm/argv/unknown";
-import { type NamedWeights, namedWeights, ofRank } from "../model-name/modelName";
+import { type NamedWeights, namedWeights, onEachGpu } from "../model-name/modelName";
 import type { ModelEvidence } from "../planned/evidence";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { isJudged, rankCount, residentGiB } from "./kvRoom";
+import { gpuCount, isJudged, residentGiB } from "./kvRoom";
 
 /** Options and variables that make vLLM load other weights than those on disk. */
 const LOADS_OTHERWISE = ["hf-overrides", "language-model-only"];
 const TABLES_ELSEWHERE = "VLLM_PLE_TABLE_MEMORY";
 
 /**
- * Memory of a rank's loaded weights in GiB, where that is certain; a start is called impossible
+ * Memory of a GPU's loaded weights in GiB, where that is certain; a start is called impossible
  * because of no other figure.
  */
 export function certainWeights(
@@ -32,7 +32,7 @@ export function certainWeights(
 }
 
 /**
- * The least that a rank's part of the weights takes by the model's name alone, where nothing else
+ * The least that a GPU's part of the weights takes by the model's name alone, where nothing else
  * tells their size; `undefined` where the name doesn't either.
  */
 export function weightsByName(
@@ -49,7 +49,7 @@ export function weightsByName(
     residentGiB(server, model) !== undefined;
   const named = isOpen ? undefined : namedWeights(declared.id);
   const [quantization] = options.get("quantization") ?? [];
-  return named && ofRank(named, { id: declared.id, quantization, ranks: rankCount(server) });
+  return named && onEachGpu(named, { id: declared.id, quantization, gpus: gpuCount(server) });
 }
 
 /**

@@ -94,8 +94,8 @@ function windowText(tokens: number | null): string {
   return tokens === 0 ? "none" : `${thousands(tokens)} tokens`;
 }
 
-function weightsFact(gb: number, ranks: number, shareGiB: number): [label: string, text: string] {
-  return ["weights", `${weightsText(gb, ranks)}, ${weightBand(gb / ranks, shareGiB).verdict}`];
+function weightsFact(gb: number, gpus: number, shareGiB: number): [label: string, text: string] {
+  return ["weights", `${weightsText(gb, gpus)}, ${weightBand(gb / gpus, shareGiB).verdict}`];
 }
 
 const gib = (bytes: number): string => `${(bytes / BYTES_PER_GIB).toFixed(2)} GiB`;

@@ -61,15 +61,15 @@ export function changedSince(server: InferenceServerSettings): string[] {
   return [...(isOf(image, measured) ? [] : ["image"]), ...others];
 }
 
-/** Number of ranks that share a server's weights. Each rank has its own GPU. */
-export const rankCount = (server: InferenceServerSettings): number =>
+/** Number of GPUs that share a server's weights. */
+export const gpuCount = (server: InferenceServerSettings): number =>
   server.tensorParallelSize * server.pipelineParallelSize;
 
-/** Whether the record was measured with the image that runs, and with as many ranks. */
+/** Whether the record was measured with the image that runs, and on as many GPUs. */
 export function isMeasured(server: InferenceServerSettings): boolean {
   const { measured, image } = server;
   return (
-    measured !== undefined && isOf(image, measured) && (measured.ranks ?? 1) === rankCount(server)
+    measured !== undefined && isOf(image, measured) && (measured.ranks ?? 1) === gpuCount(server)
   );
 }
 
@@ -91,8 +91,8 @@ export const weightsGB = (
 ): number | undefined => model.weightsGB ?? evidence?.weightsGB ?? evidence?.catalogue?.weightsGB;
 
 /**
- * Memory that a rank's part of the loaded weights takes, in GiB: as it is declared or known of the
- * whole model, else its size on disk, divided evenly. By vLLM 0.33's own classes each rank also
+ * Memory that a GPU's part of the loaded weights takes, in GiB: as it is declared or known of the
+ * whole model, else its size on disk, divided evenly. By vLLM 0.33's own classes each GPU also
  * keeps some of it whole (norms, routers, projections of compressed vectors): 0.8 of
  * DeepSeek-V4-Flash's 284 billion numbers, 0.05 of MiniMax-M2.7's 229.
  */
@@ -103,11 +103,11 @@ export function residentGiB(
   const onDisk = weightsGB(server, evidence);
   const known = server.model.residentGiB ?? evidence?.catalogue?.residentGiB;
   const whole = known ?? (onDisk === undefined ? undefined : onDisk * GIB_PER_GB);
-  return whole === undefined ? undefined : whole / rankCount(server);
+  return whole === undefined ? undefined : whole / gpuCount(server);
 }
 
 /**
- * Returns what a rank needs before there is any KV cache, in GiB: its weights as far as the stack
+ * Returns what a GPU needs before there is any KV cache, in GiB: its weights as far as the stack
  * file says, and the most that the engine was seen to take.
  */
 export function neededBeforeKv(server: InferenceServerSettings | undefined): {

@@ -6,7 +6,7 @@ import { isPooling } from "../planned/modelKind";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { servedSpeedSchema } from "../planned/schema/servers";
 import { type InferenceServerSettings, inferenceServer } from "../settings/inferenceServer";
-import { ownSpeeds, rankCount } from "./kvRoom";
+import { gpuCount, ownSpeeds } from "./kvRoom";
 
 /** How fast a server answers, and whose figure that is. */
 export type ServedSpeed = DataOf<typeof servedSpeedSchema>;
@@ -54,7 +54,7 @@ function isAsRecipe(server: InferenceServerSettings, of: PublishedSpeeds): boole
   const repository = (image: string) => imageReference(image)?.repository;
   return (
     nodes.length === of.machines &&
-    rankCount(server) === of.machines &&
+    gpuCount(server) === of.machines &&
     pipelineParallelSize === 1 &&
     (of.image === undefined || repository(of.image) === repository(server.image)) &&
     SPEED_SETTINGS.every((key) =>

@@ -1,6 +1,6 @@
 import { defined } from "../../faults/defined";
 import { FaultyInput } from "../../faults/fault";
-import { BYTES_PER_GIB, GIB_PER_GB, hundredths } from "../../units/memory";
+import { BYTES_PER_GIB, hundredths } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import {
@@ -14,6 +14,7 @@ import {
 import { agentsAtOnce, prefills } from "../kv/admission";
 import { kvPlanner, windowBytes } from "../kv/kvPlan";
 import { readModelName } from "../model-name/modelName";
+import { gbOnEachGpu } from "../planned/eachGpu";
 import type { ModelEvidence } from "../planned/evidence";
 import { isPooling } from "../planned/modelKind";
 import type { DataOf } from "../planned/schema/dataOf";
@@ -23,18 +24,19 @@ import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { vllmOf } from "../supply/imageVersions";
 import { certainWeights } from "./certainWeights";
 import {
+  gpuCount,
   isJudged,
   kvRoom,
+  leastBeforeKv,
   measuredHere,
   ownSpeeds,
-  rankCount,
   residentGiB,
   weightsGB,
 } from "./kvRoom";
 import { outsideOf, weighServer } from "./starts/ofServer";
 import { listedStarts } from "./starts/texts";
 import { startVerdict } from "./starts/verdict";
-import { BESIDE_WEIGHTS_GIB, type Weighed } from "./starts/weigh";
+import type { Weighed } from "./starts/weigh";
 
 /**
  * The KV plan of one server. Its figures assume the least room (`room.lowGiB`); `atBest` assumes
@@ -54,9 +56,10 @@ export const startVerdictOf = ({
  * What lies outside its cache if a server takes as little as servers usually do, in GiB. Small models
  * took less, but a share is not chosen for the luckiest start.
  */
-export const usualOutsideGiB = ({ room, weightsGB, ranks }: ServerKv): number => {
-  const weights =
-    weightsGB === null ? 0 : (weightsGB * GIB_PER_GB) / ranks + BESIDE_WEIGHTS_GIB.low;
+export const usualOutsideGiB = (kv: ServerKv): number => {
+  const { room } = kv;
+  const each = gbOnEachGpu(kv);
+  const weights = each === null ? 0 : leastBeforeKv(each);
   return room.basis === "estimated" ? Math.max(room.outsideGiB.low, weights) : room.outsideGiB.low;
 };
 
@@ -87,7 +90,7 @@ export interface KvContext {
   /** The machine's memory. */
   readonly totalGiB: number;
   /**
-   * Another machine that shares the model and has less memory. vLLM gives all ranks as many blocks
+   * Another machine that shares the model and has less memory. vLLM gives all GPUs as many blocks
    * as the smallest machine holds.
    */
   readonly least?: { readonly machine: string; readonly totalGiB: number } | undefined;
@@ -198,7 +201,7 @@ function planned(withRoom: (gib: number) => KvPlan, known: Known): ServerKv {
       ? { agents: [], agentReuse: null }
       : { agents: agentsAtOnce(worst, maxOutputTokens) }),
     weightsGB: weightsGB(server, model) ?? null,
-    ranks: rankCount(server),
+    ranks: gpuCount(server),
     ...defined({ least }),
     prefill: prefillOf(server, model, worst.maxModelLen),
   };

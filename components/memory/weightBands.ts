@@ -1,6 +1,6 @@
 import { GIB_PER_GB } from "../../units/memory";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { rankCount } from "./kvRoom";
+import { gpuCount } from "./kvRoom";
 
 /** What a size of weights means on one machine (specification, Limits: memory bands). */
 export interface WeightBand {
@@ -41,28 +41,28 @@ export function weightBand(weightsGB: number, shareGiB = Number.POSITIVE_INFINIT
 }
 
 /**
- * Returns the band of each rank's part of the declared weights, and a clause that says so;
+ * Returns the band of each GPU's part of the declared weights, and a clause that says so;
  * `undefined` if they aren't declared.
  */
 export function weightsInBand(server: InferenceServerSettings, totalGiB: number) {
   const { weightsGB } = server.model;
   if (weightsGB === undefined) return undefined;
-  const ranks = rankCount(server);
+  const gpus = gpuCount(server);
   const { verdict, comfortable } = weightBand(
-    weightsGB / ranks,
+    weightsGB / gpus,
     server.gpuMemoryUtilization * totalGiB,
   );
-  return { comfortable, text: `${weightsOfRank(weightsGB, ranks)} are ${verdict}` };
+  return { comfortable, text: `${weightsOnEach(weightsGB, gpus)} are ${verdict}` };
 }
 
-/** Returns each rank's part of the weights as the subject of a sentence. */
-export const weightsOfRank = (weightsGB: number, ranks: number): string =>
-  `${weightsText(weightsGB / ranks)} of weights${ranks === 1 ? "" : " on each rank"}`;
+/** Returns each GPU's part of the weights as the subject of a sentence. */
+export const weightsOnEach = (weightsGB: number, gpus: number): string =>
+  `${weightsText(weightsGB / gpus)} of weights${gpus === 1 ? "" : " on each rank"}`;
 
-/** Says a size of weights for people, and each rank's part of it. */
-export function weightsText(weightsGB: number, ranks = 1): string {
+/** Says a size of weights for people, and each GPU's part of it. */
+export function weightsText(weightsGB: number, gpus = 1): string {
   const gb = (size: number) => `${Number(size.toFixed(1))} GB`;
-  return ranks === 1
+  return gpus === 1
     ? gb(weightsGB)
-    : `${gb(weightsGB)}, ${gb(weightsGB / ranks)} for each of ${ranks} ranks`;
+    : `${gb(weightsGB)}, ${gb(weightsGB / gpus)} for each of ${gpus} ranks`;
 }

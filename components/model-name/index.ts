@@ -3,7 +3,7 @@ export { ggufLacks, ggufText } from "./gguf";
 export {
   namedPooling,
   namedWeights,
-  ofRank,
+  onEachGpu,
   readModelName,
   saidOfKind,
   unservedByName,

@@ -315,25 +315,25 @@ interface Loading {
   /** Value of `--quantization`, if it is given. */
   readonly quantization?: unknown;
   /** GPUs that share the weights. */
-  readonly ranks: number;
+  readonly gpus: number;
 }
 
 /** What vLLM makes of weights of 16 bits by `--quantization`, as a part of their size. */
 const BY_QUANTIZATION = { of8: 1 / 2, of4: 1 / 4 };
 
-/** A rank's part of named weights, as `--quantization` makes them smaller. */
-export function ofRank(
+/** A GPU's part of named weights, as `--quantization` makes them smaller. */
+export function onEachGpu(
   { gb, gib, aboutGiB, source }: NamedWeights,
-  { id, quantization: how, ranks }: Loading,
+  { id, quantization: how, gpus }: Loading,
 ): NamedWeights {
   const isMade = how !== undefined && readModelName(id).bits === FULL;
   const part = !isMade ? 1 : BY_QUANTIZATION[/8/.test(String(how)) ? "of8" : "of4"];
   const made = isMade ? `, with --quantization ${String(how)}` : "";
-  const each = ranks === 1 ? "" : `, on each of ${ranks} ranks`;
+  const each = gpus === 1 ? "" : `, on each of ${gpus} ranks`;
   return {
-    gb: (gb * part) / ranks,
-    gib: (gib * part) / ranks,
-    ...(aboutGiB === undefined ? {} : { aboutGiB: (aboutGiB * part) / ranks }),
+    gb: (gb * part) / gpus,
+    gib: (gib * part) / gpus,
+    ...(aboutGiB === undefined ? {} : { aboutGiB: (aboutGiB * part) / gpus }),
     source: `${source}${made}${each}`,
   };
 }

@@ -10,11 +10,11 @@ import type { ClientKind } from "../clients/kind";
 import { type ClientPlan, codingAtInstanceA } from "../clients/plannedClients";
 import { CLIENTS } from "../clients/registry";
 import { harnessWarnings } from "../harness-files/plannedHarness";
-import { isMeasured, rankCount, weightsGB } from "../memory/kvRoom";
+import { gpuCount, isMeasured, weightsGB } from "../memory/kvRoom";
 import { fitsMachine, type MemoryLedger } from "../memory/ledger";
 import type { KnownServer } from "../memory/machineMemory";
 import type { Warn } from "../memory/memoryWarnings";
-import { COMFORTABLE_GB, weightBand, weightsOfRank } from "../memory/weightBands";
+import { COMFORTABLE_GB, weightBand, weightsOnEach } from "../memory/weightBands";
 import { namedPooling, readModelName, saidOfKind, unservedByName } from "../model-name/modelName";
 import type { ModelEvidence } from "../planned/evidence";
 import { OPERATING_SYSTEM, type Warning } from "../planned/facts";
@@ -162,11 +162,11 @@ function serverWarnings(
     warn("config-assumed", message);
   }
   const size = weightsGB(server, model);
-  const band = size === undefined ? undefined : weightBand(size / rankCount(server));
+  const band = size === undefined ? undefined : weightBand(size / gpuCount(server));
   if (size !== undefined && band?.comfortable === false)
     warn(
       "weights",
-      `${weightsOfRank(size, rankCount(server))} are above the comfortable ${COMFORTABLE_GB} GB. They are ${band.verdict}.`,
+      `${weightsOnEach(size, gpuCount(server))} are above the comfortable ${COMFORTABLE_GB} GB. They are ${band.verdict}.`,
     );
 }
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { jsonIn, objectOr, objectsIn } from "../../faults/json";
 import type { Files } from "../../machines/files";
 import { GIB_PER_GB } from "../../units/memory";
+import { gpusSharing } from "../../vllm/argv/gpusSharing";
 import { demandOf } from "../../vllm/argv/memoryDemand";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { unweighedText } from "../model-name/modelName";
@@ -90,9 +91,5 @@ function budgetOf(command: readonly string[], totalGiB: number): number | undefi
   const demand = demandOf(args);
   if (!demand.known) return undefined;
   const { utilization, kvCacheGiB } = demand.memory;
-  const ranks = ["tensor-parallel-size", "pipeline-parallel-size"].reduce(
-    (all, option) => all * (Number(args.options.get(option)?.[0]) || 1),
-    1,
-  );
-  return (kvCacheGiB === undefined ? utilization * totalGiB : totalGiB) * ranks;
+  return (kvCacheGiB === undefined ? utilization * totalGiB : totalGiB) * gpusSharing(args);
 }

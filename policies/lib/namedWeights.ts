@@ -1,6 +1,7 @@
-import { namedWeights, ofRank } from "../../components/model-name";
+import { namedWeights, onEachGpu } from "../../components/model-name";
 import { DEVICES } from "../../machines/devices/devices";
 import { BYTES_PER_GIB, gb } from "../../units/memory";
+import { gpusSharing } from "../../vllm/argv/gpusSharing";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
 import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
 import { nameOf } from "./block";
@@ -38,13 +39,9 @@ function findings(container: DeclaredResource, server: ServerArguments, totalGiB
   if (!isText(model) || options.has("hf-overrides")) return [];
   const named = namedWeights(model);
   if (named === undefined) return [];
-  const ranks = RANKS.reduce((all, option) => all * (Number(options.get(option)?.[0]) || 1), 1);
   const [quantization] = options.get("quantization") ?? [];
-  const { gib, source } = ofRank(named, { id: model, quantization, ranks });
+  const { gib, source } = onEachGpu(named, { id: model, quantization, gpus: gpusSharing(server) });
   if (gib <= totalGiB) return [];
   const message = `${nameOf(container)} ${tooLarge(gib, source, totalGiB)}`;
   return [{ container, message }];
 }
-
-/** Options that divide a model's weights among GPUs. */
-const RANKS = ["tensor-parallel-size", "pipeline-parallel-size"];

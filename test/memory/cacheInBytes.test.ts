@@ -23,7 +23,7 @@ it("what a process holds is the sum of vLLM's own line, of 0.26 and of 0.30", ()
 
 it("is recorded apart from what was charged, with what it ran with", () => {
   const started = {
-    ...{ gpuMemoryUtilization: 0.45, totalGiB: 121.63, maxNumSeqs: 4, ranks: 1 },
+    ...{ gpuMemoryUtilization: 0.45, totalGiB: 121.63, maxNumSeqs: 4, gpus: 1 },
     ...{ image: `vllm@${DIGEST}`, largestUtilization: 0.9 },
     ran: { maxNumBatchedTokens: 8192, draftTokens: 0, loadFormat: "auto" },
   };

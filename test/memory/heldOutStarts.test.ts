@@ -118,7 +118,7 @@ const FLASH_NEXT: AskedServer = {
   loader: "b12x",
   maxNumBatchedTokens: 4096,
   drafts: true,
-  ranks: 1,
+  gpus: 1,
   weightsGiB: 100.59,
   class: "hybrid",
 };
@@ -129,7 +129,7 @@ const MINIMAX: AskedServer = {
   loader: "auto",
   maxNumBatchedTokens: 8192,
   drafts: false,
-  ranks: 2,
+  gpus: 2,
   weightsGiB: undefined,
   class: "moe",
 };
@@ -148,7 +148,7 @@ describe("two failures that users of one recipe collection reported", () => {
       23.25,
     ],
   ])("%s", (_, asked, share, windowGiB) => {
-    const model = asked.ranks === 2 ? "minimax-m2.7-awq" : "Qwen3.8-Flash-Next-NVFP4";
+    const model = asked.gpus === 2 ? "minimax-m2.7-awq" : "Qwen3.8-Flash-Next-NVFP4";
     const known = judged(asked, share, { model, windowGiB });
     const unseen = judged(asked, share, { model, windowGiB, without: isReported });
     expect([known.verdict, unseen.verdict]).not.toContain("starts");

@@ -31,7 +31,7 @@ const started = (gpuMemoryUtilization: number, largestUtilization = 0.9): Starte
   gpuMemoryUtilization,
   totalGiB: 121.63,
   maxNumSeqs: 4,
-  ranks: 1,
+  gpus: 1,
   image: `vllm/vllm-openai:v0.28.0@${DIGEST}`,
   largestUtilization,
 });

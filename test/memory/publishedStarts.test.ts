@@ -15,7 +15,7 @@ const ASKED: AskedServer = {
   loader: "auto",
   maxNumBatchedTokens: 8192,
   drafts: false,
-  ranks: 1,
+  gpus: 1,
   weightsGiB: 20.5,
   class: "hybrid",
 };

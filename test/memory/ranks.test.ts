@@ -162,7 +162,7 @@ describe("a start of two ranks, by the head's log", () => {
     totalGiB: 121.69,
     maxNumSeqs: 1,
     image: DIGEST,
-    ranks: 2,
+    gpus: 2,
     largestUtilization: 0.75,
   };
   const judged = (available: number, concurrency: string) => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { namedWeights, ofRank, readModelName } from "../../components/model-name/modelName";
+import { namedWeights, onEachGpu, readModelName } from "../../components/model-name/modelName";
 
 /**
  * Public models with the size of their weights in GB: of `models/` by the recipe there, of others by
@@ -282,12 +282,12 @@ describe("a model's id", () => {
 
   it("is divided among ranks, and made smaller by quantization of 16 bits alone", () => {
     const full = { gb: 64, gib: 60, aboutGiB: 62, source: "it" };
-    expect(ofRank(full, { id: "org/M-32B", quantization: "fp8", ranks: 2 })).toEqual({
+    expect(onEachGpu(full, { id: "org/M-32B", quantization: "fp8", gpus: 2 })).toEqual({
       gb: 16,
       gib: 15,
       aboutGiB: 15.5,
       source: "it, with --quantization fp8, on each of 2 ranks",
     });
-    expect(ofRank(full, { id: "org/M-32B-FP8", quantization: "fp8", ranks: 1 })).toEqual(full);
+    expect(onEachGpu(full, { id: "org/M-32B-FP8", quantization: "fp8", gpus: 1 })).toEqual(full);
   });
 });

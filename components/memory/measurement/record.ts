@@ -9,8 +9,8 @@ export interface StartedServer {
   /** The machine's memory. If several share the model, it is the smallest. */
   readonly totalGiB: number;
   readonly maxNumSeqs: number;
-  /** Ranks that share its model. */
-  readonly ranks: number;
+  /** GPUs that share its model. */
+  readonly gpus: number;
   /** As it was started, with its digest. */
   readonly image: string;
   /** What else decides how much it took. */
@@ -29,13 +29,13 @@ export function measurementOf(
   if (availableKvGiB === undefined || kvTokens === undefined || maxConcurrency === undefined)
     return undefined;
   const chargedGiB = outsideKvGiB(server, availableKvGiB);
-  const ranks = server.ranks === 1 ? {} : { ranks: server.ranks };
+  const shared = server.gpus === 1 ? {} : { ranks: server.gpus };
   return {
     chargedGiB,
     ...(takenGiB === undefined ? {} : { takenGiB, maxNumSeqs: server.maxNumSeqs, ...server.ran }),
     kvTokens,
     maxConcurrency,
-    ...ranks,
+    ...shared,
     at,
     image: server.image.split("@").at(-1) ?? server.image,
   };

@@ -33,7 +33,7 @@ export function judgeStart(
   at: string,
 ): MemoryVerdict {
   const kv = "none" in planned ? undefined : planned;
-  const log = kv === undefined || kv.ranks === 1 ? given : ofAllRanks(given, kv);
+  const log = kv === undefined || kv.ranks === 1 ? given : ofTheLeast(given, kv);
   const next = kv === undefined ? [] : nextSettings(kv, log, server);
   if (log.refusal !== undefined)
     return {
@@ -69,10 +69,10 @@ export function judgeStart(
 }
 
 /**
- * Corrects what a rank's log says was left for the KV cache if another rank had less: all ranks get
+ * Corrects what one GPU's log says was left for the KV cache if another GPU had less: all of them get
  * as many blocks as that one.
  */
-function ofAllRanks(log: EngineLog, { bytesPerRequest }: ServerKv): EngineLog {
+function ofTheLeast(log: EngineLog, { bytesPerRequest }: ServerKv): EngineLog {
   const { availableKvGiB: own, maxConcurrency } = log;
   if (own === undefined || maxConcurrency === undefined) return log;
   return {

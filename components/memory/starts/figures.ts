@@ -2,7 +2,7 @@ import { hundredths } from "../../../units/memory";
 import type { ModelStarts, SeenStart } from "../../planned/schema/seenStart";
 
 /**
- * What a start says of the memory that vLLM charged for all but the KV cache, in GiB of one rank:
+ * What a start says of the memory that vLLM charged for all but the KV cache, in GiB of one GPU:
  * just so much, at most so much, or at least.
  */
 export interface Charge {
@@ -67,8 +67,8 @@ export function heldBeside({ takenGiB, lines }: SeenStart): number | undefined {
   return takenGiB ?? byLines;
 }
 
-/** The loaded weights of one rank, in GiB: by vLLM's own line, else by their whole size. */
+/** The loaded weights of one GPU, in GiB: by vLLM's own line, else by their whole size. */
 export const loadedWeights = (
   { weightsGiB }: Pick<ModelStarts, "weightsGiB">,
-  { lines, ranks }: SeenStart,
-): number | undefined => lines.weightsGiB ?? (weightsGiB === null ? undefined : weightsGiB / ranks);
+  { lines, ranks: gpus }: SeenStart,
+): number | undefined => lines.weightsGiB ?? (weightsGiB === null ? undefined : weightsGiB / gpus);

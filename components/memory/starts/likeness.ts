@@ -13,8 +13,9 @@ export interface AskedServer {
   readonly loader: string;
   readonly maxNumBatchedTokens: number;
   readonly drafts: boolean;
-  readonly ranks: number;
-  /** What a rank's part of the loaded weights takes, in GiB. */
+  /** GPUs that share the model. */
+  readonly gpus: number;
+  /** What a GPU's part of the loaded weights takes, in GiB. */
   readonly weightsGiB: number | undefined;
   readonly class: ModelClass | undefined;
 }

@@ -7,11 +7,11 @@ import type { ModelStarts, SeenStart } from "../../planned/schema/seenStart";
 import type { InferenceServerSettings } from "../../settings/inferenceServer";
 import { adapterSlots, slotsGiB, slotsText } from "../adapterSlots";
 import {
+  gpuCount,
   INSTANT_TENSOR_GIB,
   loadsByInstantTensor,
   measuredHere,
   type Outside,
-  rankCount,
   residentGiB,
 } from "../kvRoom";
 import { outcomeOf } from "./figures";
@@ -41,12 +41,12 @@ export function weighServer(
   { model, shape, windowGiB }: KnownModel,
 ): Weighed {
   const { class: known, weightsGiB: whole, starts: seen } = model.starts ?? NO_STARTS;
-  const ranks = rankCount(server);
-  const resident = residentGiB(server, model) ?? (whole === null ? undefined : whole / ranks);
+  const gpus = gpuCount(server);
+  const resident = residentGiB(server, model) ?? (whole === null ? undefined : whole / gpus);
   const { id } = server.model;
   const ofModel = known ?? classOf(shape, model.config);
   const asked = {
-    ...{ device, totalGiB, ranks, vllm, memory: "unified" as const, class: ofModel },
+    ...{ device, totalGiB, gpus, vllm, memory: "unified" as const, class: ofModel },
     loader: server.loadFormat ?? "auto",
     maxNumBatchedTokens: server.maxNumBatchedTokens,
     drafts: server.speculative !== undefined,
@@ -104,8 +104,8 @@ export function outsideOf(
   const slots = adapterSlots(server, model);
   const { low, high } = weighed.chargedGiB;
   const weights = residentGiB(server, model);
-  const ranks = rankCount(server);
-  const each = ranks === 1 ? "" : ` for each of ${ranks} ranks`;
+  const gpus = gpuCount(server);
+  const each = gpus === 1 ? "" : ` for each of ${gpus} ranks`;
   const ofWeights =
     weights === undefined || weighed.basis === "like"
       ? ""

@@ -43,7 +43,7 @@ export interface KnownStarts {
 /** Whose starts an estimate is from: the server's like's, its class's, its device's, or any. */
 export type Basis = "like" | "class" | "device" | "any";
 
-/** What starts say of the memory that a server needs outside its KV cache, in GiB of one rank. */
+/** What starts say of the memory that a server needs outside its KV cache, in GiB of one GPU. */
 export interface Weighed {
   /** What vLLM's profile charges; it sizes the cache under a share. */
   readonly chargedGiB: Range;
@@ -68,9 +68,9 @@ export function weigh(asked: AskedServer, known: KnownStarts): Weighed {
   const all = [known.own, ...known.others].flatMap((model) =>
     chargesOf(model, model === known.own ? known.windowGiB : () => undefined),
   );
-  // Each rank of another number of them has another part of the weights.
+  // Of another number of GPUs, each has another part of the weights.
   const own = all.filter(
-    ({ model, start }) => model === known.own.model && start.ranks === asked.ranks,
+    ({ model, start }) => model === known.own.model && start.ranks === asked.gpus,
   );
   const like = own.filter(isLike);
   const sound = all.filter(isSound);
@@ -247,9 +247,9 @@ function outliersOf(some: readonly WeighedStart[]): WeighedStart[] {
 function takenOf(asked: AskedServer, starts: readonly SeenStart[]): number | undefined {
   const differencesOf = differencesFrom(asked);
   const seen = starts.flatMap((start) => {
-    const { maxNumBatchedTokens: batch, ranks } = start;
+    const { maxNumBatchedTokens: batch, ranks: gpus } = start;
     const isLarge = batch !== null && batch >= asked.maxNumBatchedTokens;
-    const counts = isLarge && ranks === asked.ranks && differencesOf(start).length === 0;
+    const counts = isLarge && gpus === asked.gpus && differencesOf(start).length === 0;
     return counts ? (heldBeside(start) ?? []) : [];
   });
   return seen.length === 0 ? undefined : Math.max(...seen);

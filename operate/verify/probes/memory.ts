@@ -114,7 +114,7 @@ function startedServer(
     gpuMemoryUtilization: now,
     totalGiB: kv?.least?.totalGiB ?? machine.ledger.totalGiB,
     maxNumSeqs: kv?.maxNumSeqs ?? 1,
-    ranks: kv?.ranks ?? 1,
+    gpus: kv?.ranks ?? 1,
     image: state.image.includes("@sha256:") ? state.image : container.image,
     largestUtilization: room === undefined ? 0 : adviseShare(room, now).most,
     ran: ranWith(container.command),
