@@ -9,8 +9,9 @@ import {
   type MemoryFigures,
   memoryFigures,
 } from "../machine/machineOutputs";
-import { type MachinePlan, serversOn } from "../plan/types";
+import type { MachinePlan } from "../plan/types";
 import { gbOnEachGpu } from "../planned/eachGpu";
+import { neededBy, serversOn } from "../planned/servers";
 import { type ArgumentChange, argumentChanges } from "./containerChange";
 import { type Span, type Step, serverSteps, serviceSteps } from "./downtime";
 import { type Loss, lossesOf } from "./losses";
@@ -144,7 +145,7 @@ function containerChange(
   );
   const { name = "", role = "" } = now ?? old ?? {};
   const changes =
-    old && now ? [...argumentChanges(old, now), ...withWorkers(server, restarted)] : [];
+    old && now ? [...argumentChanges(old, now), ...withNeeded(server, restarted)] : [];
   const kind = kindOf(old, now, changes);
   const startsOnRequest = now?.start === "onRequest";
   const serverBefore = oldServer && { server: oldServer, changes };
@@ -174,12 +175,11 @@ function kindOf(
   return changes.length === 0 ? "unchanged" : "replaced";
 }
 
-function withWorkers(
+function withNeeded(
   server: InferenceServerPlan | undefined,
   restarted: readonly string[],
 ): ArgumentChange[] {
-  const [, ...workers] = server?.rank?.index === 0 ? server.rank.nodes : [];
-  return workers
+  return (server ? neededBy(server) : [])
     .filter(({ container }) => restarted.includes(container))
     .map(({ container }) => ({
       argument: "worker",

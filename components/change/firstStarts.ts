@@ -1,4 +1,5 @@
 import type { MachinePlan } from "../plan/types";
+import { answers, serversOn } from "../planned/servers";
 import { changesOf } from "./changesOf";
 import { shortStepsText, stepsText } from "./downtime";
 import { doubtText } from "./start";
@@ -41,8 +42,10 @@ export const startsInShort = (machines: readonly MachinePlan[]): string[] =>
 
 /** What an update starts, the servers alone where there are any. */
 function startedFirst(machines: readonly MachinePlan[], isMade: (resource: string) => boolean) {
-  // The head of several machines answers for all of them.
-  const workers = machines.flatMap(({ ranks }) => ranks.map(({ container }) => container.resource));
+  // The one that answers answers for all containers of its server.
+  const workers = machines.flatMap((machine) =>
+    serversOn(machine).flatMap((server) => (answers(server) ? [] : server.container.resource)),
+  );
   const starting = changesOf([], machines).flatMap(({ machine, containers, kv }) =>
     containers
       .filter(

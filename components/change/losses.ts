@@ -1,7 +1,8 @@
 import { SIMPLE_SERVER } from "../fields/fields";
 import type { KvFigures } from "../machine/machineOutputs";
-import { type MachinePlan, serversOn } from "../plan/types";
+import type { MachinePlan } from "../plan/types";
 import { everyName } from "../planned/reach";
+import { answers, serversOn } from "../planned/servers";
 import { serviceNamed } from "../services/registry";
 import { simpleServer } from "../simple-server/service";
 import { longestText, type Step, stepsText } from "./downtime";
@@ -83,7 +84,7 @@ export function lossesOf(
   return [
     ...containers.flatMap(({ key, kind, steps, startsOnRequest }) => {
       // A worker has no API: its head goes with it.
-      const isWorker = before.ranks.some((rank) => rank.key === key);
+      const isWorker = serversOn(before).some((server) => server.key === key && !answers(server));
       if (kind === "unchanged" || kind === "created" || isWorker) return [];
       if (kind === "removed") return loss(key, "removed");
       if (startsOnRequest) return loss(key, "stopped");

@@ -8,7 +8,8 @@ import { bytesHere, cacheOn, isWhole, snapshotOf, weightsOf } from "../../machin
 import type { CommandPlace } from "../../machines/onMachine";
 import { BYTES_PER_GB } from "../../units/memory";
 import { programWords } from "../on-demand/programOnMachine";
-import { type MachinePlan, serversOn } from "../plan/types";
+import type { MachinePlan } from "../plan/types";
+import { serversOn } from "../planned/servers";
 import type { FetchTarget } from "./causes";
 import { askHub, bytesLeft, tokenIn, weightBytes } from "./hub";
 

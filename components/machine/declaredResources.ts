@@ -7,7 +7,8 @@ import {
 } from "../inference-server/plannedServer";
 import { onDemandInputs } from "../on-demand/onDemandInputs";
 import { onDemandResource } from "../on-demand/plannedOnDemand";
-import { type MachinePlan, type Plan, serversOn } from "../plan/types";
+import type { MachinePlan, Plan } from "../plan/types";
+import { serversOn } from "../planned/servers";
 import { TYPE } from "../planned/type";
 import { hostInstanceFacts, machineFacts } from "./machineFacts";
 

@@ -16,7 +16,6 @@ import { commandsOn } from "../host/commandsOn";
 import type { BeforeContainer } from "../host/containerService";
 import { HostFile, secretFileArgs } from "../host/hostFile";
 import { InferenceServer } from "../inference-server/inferenceServer";
-import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { gateVolume } from "../inference-server/startGate";
 import { Monitoring } from "../monitoring/monitoring";
 import { OnDemand } from "../on-demand/onDemand";
@@ -24,6 +23,7 @@ import { onDemandResource } from "../on-demand/plannedOnDemand";
 import type { MachinePlan } from "../plan/types";
 import { LABEL } from "../planned/container";
 import type { FileRole } from "../planned/file";
+import { answers, neededBy, serversOn } from "../planned/servers";
 import { TYPE } from "../planned/type";
 import { RunningService, type RunningServiceArgs } from "../service/runningService";
 import { serviceNamed } from "../services/registry";
@@ -41,10 +41,10 @@ export interface MachineArgs {
    */
   readonly bootId?: string | undefined;
   /**
-   * Workers that are already declared, by container. A head starts after its workers, and is
-   * removed before them.
+   * Containers of servers that other machines have already declared, by name. One that needs some of
+   * them starts after them, and is removed before them.
    */
-  readonly workers?: ReadonlyMap<string, Container>;
+  readonly declared?: ReadonlyMap<string, Container>;
   /** Awaited before the container of a server or bridge is touched. */
   readonly before?: BeforeContainer | undefined;
   /** What the program itself refuses, as `refusedMark` writes it; a preview shows it all the same. */
@@ -52,13 +52,13 @@ export interface MachineArgs {
 }
 
 /**
- * Sorts machines into the order in which their resources are declared. Machines come first whose
- * workers are awaited by heads on others.
+ * Sorts machines into the order in which their resources are declared. Machines come first that
+ * others need.
  */
-export function workersFirst(machines: readonly MachinePlan[]): MachinePlan[] {
-  const heads = ({ inferenceServers }: MachinePlan) =>
-    inferenceServers.filter(({ rank }) => rank !== undefined).length;
-  return [...machines].sort((a, b) => heads(a) - heads(b));
+export function neededFirst(machines: readonly MachinePlan[]): MachinePlan[] {
+  const needing = ({ inferenceServers }: MachinePlan) =>
+    inferenceServers.filter((server) => neededBy(server).length > 0).length;
+  return [...machines].sort((a, b) => needing(a) - needing(b));
 }
 
 /**
@@ -67,11 +67,11 @@ export function workersFirst(machines: readonly MachinePlan[]): MachinePlan[] {
 export class Machine extends ComponentResource {
   /** Known once all of it is applied. */
   readonly applied: Output<string>;
-  /** Containers of ranks on this machine, by name. */
-  readonly ranks: ReadonlyMap<string, Container>;
+  /** Containers of the servers on this machine, by name. */
+  readonly servers: ReadonlyMap<string, Container>;
 
   constructor(
-    { machine, dockerHost, bootId, workers = new Map(), before, refused }: MachineArgs,
+    { machine, dockerHost, bootId, declared = new Map(), before, refused }: MachineArgs,
     opts?: ComponentResourceOptions,
   ) {
     const { name, hostInstance } = machine;
@@ -93,7 +93,7 @@ export class Machine extends ComponentResource {
     const within: Within = { parent: this, providers: { docker: provider } };
     const servers = serversOf(
       machine,
-      { needs: [network, ...startGate(machine, within)], workers, before },
+      { needs: [network, ...startGate(machine, within)], declared, before },
       within,
     );
     const first = onDemandFirst(machine, within);
@@ -113,7 +113,7 @@ export class Machine extends ComponentResource {
       applied &&
       new HostFile(applied.resource, { file: applied }, { parent: this, dependsOn: things });
     this.applied = last?.written ?? this.urn;
-    this.ranks = servers.ranks;
+    this.servers = servers.containers;
     this.registerOutputs(defined({ bootId }));
   }
 }
@@ -181,29 +181,31 @@ function startGate(machine: MachinePlan, { parent, providers }: Within): Resourc
   ];
 }
 
-/**
- * The servers of a machine, workers of other machines' servers first, and the containers of ranks
- * by name.
- */
+/** The servers of a machine, last those that answer there, and their containers by name. */
 function serversOf(
   machine: MachinePlan,
   {
     needs,
-    workers,
+    declared,
     before,
-  }: Required<Pick<MachineArgs, "workers">> &
+  }: Required<Pick<MachineArgs, "declared">> &
     Pick<MachineArgs, "before"> & { readonly needs: readonly Resource[] },
   within: Within,
-): { readonly made: readonly Resource[]; readonly ranks: ReadonlyMap<string, Container> } {
-  const ranks = new Map<string, Container>();
-  const made = [...machine.ranks, ...machine.inferenceServers].map((server) => {
-    const after = workersOf(server, new Map([...workers, ...ranks]));
+): { readonly made: readonly Resource[]; readonly containers: ReadonlyMap<string, Container> } {
+  const containers = new Map<string, Container>();
+  const all = serversOn(machine);
+  const inOrder = [...all.filter((each) => !answers(each)), ...all.filter(answers)];
+  const made = inOrder.map((server) => {
+    // Two machines may each need the other, so some may not be declared yet.
+    const after = neededBy(server).flatMap(
+      ({ container }) => containers.get(container) ?? declared.get(container) ?? [],
+    );
     const args = { machine: machine.name, server, needs, after, before };
     const one = new InferenceServer(server.container.resource, args, within);
-    if (server.rank !== undefined) ranks.set(server.container.name, one.container);
+    containers.set(server.container.name, one.container);
     return one;
   });
-  return { made, ranks };
+  return { made, containers };
 }
 
 /** Ollama where it is systemd's, and the services that run in containers. */
@@ -282,16 +284,4 @@ function serviceArgs(
     // A container that forwards nothing loses no request.
     ...defined({ readsOnce, before: forwards && before }),
   };
-}
-
-/**
- * Returns the workers that a head waits for, as far as they are declared. Each of two machines may
- * be head of one server, so some may not be.
- */
-function workersOf(
-  { rank }: InferenceServerPlan,
-  declared: ReadonlyMap<string, Container>,
-): Container[] {
-  const [, ...workers] = rank?.index === 0 ? rank.nodes : [];
-  return workers.flatMap(({ container }) => declared.get(container) ?? []);
 }

@@ -1,7 +1,8 @@
 import { defined } from "../../faults/defined";
 import { containerArgs } from "../host/containerArgs";
-import { type MachinePlan, serversOn } from "../plan/types";
+import type { MachinePlan } from "../plan/types";
 import type { HostInstanceFacts } from "../planned/facts";
+import { serversOn } from "../planned/servers";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 
 /**

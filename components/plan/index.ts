@@ -1,3 +1,5 @@
 /** The door of the plan: settings and evidence in, plain data out. */
+
+export { answers, declaredAs, neededBy, placesOf, serversOn, withServer } from "../planned/servers";
 export { machinePlan, plan } from "./plan";
-export { type MachinePlan, type Plan, serversOn, wordFor } from "./types";
+export { type MachinePlan, type Plan, wordFor } from "./types";

@@ -5,10 +5,11 @@ import { onOtherMachine } from "../bridge/settings";
 import { familyOf, otherFamily } from "../inference-server/parsers";
 import { measuredHere } from "../memory/kvRoom";
 import { type Evidence, modelEvidence } from "../planned/evidence";
+import { serversOn } from "../planned/servers";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { machineFault } from "../settings/places";
 import type { StackSettings } from "../settings/stackSettings";
-import { type MachinePlan, serversOn } from "./types";
+import type { MachinePlan } from "./types";
 
 /** An index and its files may differ by their headers, and people round. */
 const WEIGHTS_ROUNDING = 0.05;
@@ -198,9 +199,9 @@ export function unreachable(settings: StackSettings, machines: readonly MachineP
   return machines.flatMap(({ name: machine, inferenceServers, services, onDemand }) => {
     const asked = new Set(services.flatMap(({ servers }) => servers));
     for (const { key } of onDemand?.servers ?? []) asked.delete(key);
-    return inferenceServers.flatMap(({ key, rank, container: { name } }): Fault[] => {
+    return inferenceServers.flatMap(({ key, reach, container: { name } }): Fault[] => {
       const longest = Math.max(...name.split(".").map(({ length }) => length));
-      if (!asked.has(key) || rank !== undefined || longest <= LONGEST_LABEL) return [];
+      if (!asked.has(key) || reach.onLink || longest <= LONGEST_LABEL) return [];
       const path = ["inferenceServers", key, "servedModelName"];
       const message = `Other containers reach this server as ${name}, and no part of a host's name has more than ${LONGEST_LABEL} characters: make it ${longest - LONGEST_LABEL} shorter.`;
       return [machineFault(settings, machine, { path, code: "impossible_value", message })];

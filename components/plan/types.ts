@@ -1,4 +1,3 @@
-import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { Warning } from "../planned/facts";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { machineSchema } from "../planned/schema/machine";
@@ -26,15 +25,3 @@ export const wordFor = (
   inferenceServers.find((each) => each.container.name === container)?.key ??
   services.find((each) => each.own && each.container === container)?.name ??
   container;
-
-/**
- * Every server of ours that takes memory on a machine: those that answer, and workers of other
- * machines' servers.
- */
-export const serversOn = ({
-  inferenceServers,
-  ranks,
-}: Pick<MachinePlan, "inferenceServers" | "ranks">): InferenceServerPlan[] => [
-  ...inferenceServers,
-  ...ranks,
-];

@@ -9,7 +9,7 @@ export type { PlannedFile } from "./file";
 export { isPooling } from "./modelKind";
 export { keyFault, newKey } from "./networkKey";
 export { PLAN_VERSION } from "./planVersion";
-export { gatePort, rankContainer } from "./rank";
+export { gatePort } from "./rank";
 export { PLACEHOLDER_KEY } from "./reach";
 export { refusedMark } from "./refused";
 export { TYPE } from "./type";

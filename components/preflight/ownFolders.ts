@@ -7,7 +7,8 @@ import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { isText } from "../../vllm/argv/unknown";
 import { adapterConfig, adapterFaults } from "../plan/adapterConfig";
 import { filesFaults, type OwnFolder, placeFaults } from "../plan/ownFiles";
-import { type MachinePlan, serversOn } from "../plan/types";
+import type { MachinePlan } from "../plan/types";
+import { serversOn } from "../planned/servers";
 import { INSIDE } from "../settings/insideContainer";
 import { type MachineFacts, type OwnFolderFacts, type PreflightFinding, refused } from "./types";
 

@@ -1,7 +1,8 @@
 import type { Address, Files } from "../../machines/files";
 import { modelFolder } from "../../machines/hubCache";
-import { type MachinePlan, serversOn } from "../plan/types";
+import type { MachinePlan } from "../plan/types";
 import { gatePort } from "../planned/rank";
+import { serversOn } from "../planned/servers";
 
 type Ranked = Pick<MachinePlan, "inferenceServers" | "ranks">;
 

@@ -6,7 +6,8 @@ import { gpusSharing } from "../../vllm/argv/gpusSharing";
 import { demandOf } from "../../vllm/argv/memoryDemand";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { unweighedText } from "../model-name/modelName";
-import { type MachinePlan, serversOn } from "../plan/types";
+import type { MachinePlan } from "../plan/types";
+import { serversOn } from "../planned/servers";
 import { type MachineFacts, type PreflightFinding, refused } from "./types";
 
 /** The planned containers that the plan which was applied last has word for word. */

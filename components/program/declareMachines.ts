@@ -20,7 +20,7 @@ import { neverStartedText } from "../change/neverStarted";
 import { readAppliedPlans } from "../evidence/readAppliedPlan";
 import { readEvidence } from "../evidence/readEvidence";
 import { type BootIds, declaredResources } from "../machine/declaredResources";
-import { Machine, workersFirst } from "../machine/machine";
+import { Machine, neededFirst } from "../machine/machine";
 import {
   type LeftGiB,
   leftGiBOf,
@@ -109,15 +109,15 @@ export async function declareJudged(
 
   const outputs = machineOutputs(planned);
   const endpoints: Record<string, Output<MachineOutputs["endpoints"][string]>> = {};
-  let workers: ReadonlyMap<string, Container> = new Map();
-  for (const machine of workersFirst(planned.machines)) {
+  let declared: ReadonlyMap<string, Container> = new Map();
+  for (const machine of neededFirst(planned.machines)) {
     const before = waits ? (container: string) => ended(container, machine.name) : undefined;
     const dockerHost = await hostOf(machine);
     const bootId = planned.bootIds.get(machine.name);
     const refused = planned.refusal?.marks;
-    const made = new Machine({ machine, dockerHost, bootId, workers, before, refused }, options);
+    const made = new Machine({ machine, dockerHost, bootId, declared, before, refused }, options);
     if (refused !== undefined) await isRegistered(made);
-    workers = new Map([...workers, ...made.ranks]);
+    declared = new Map([...declared, ...made.servers]);
     // If something could not be applied, an endpoint may have nothing behind it.
     endpoints[machine.name] = made.applied.apply(() => outputs.endpoints[machine.name] ?? {});
   }

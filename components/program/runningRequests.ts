@@ -6,6 +6,7 @@ import { Metrics } from "../../vllm/metrics";
 import type { ContainerChange, MachineChange } from "../change/changesOf";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { MachinePlan } from "../plan/types";
+import { answers, placesOf, serversOn } from "../planned/servers";
 import { serviceNamed } from "../services/registry";
 
 /** Set by `serving up`: its update lets requests end before it replaces their server. */
@@ -20,12 +21,13 @@ const LOOK_EVERY_SECONDS = 2;
 type Say = (sentence: string, kind: "passing" | "note" | "warning") => void;
 
 /**
- * Returns the servers whose requests end with a container. These are its own server, the head of a
- * worker, or the servers behind a service that forwards requests.
+ * Returns the servers whose requests end with a container. These are its own server, where
+ * that answers, or the servers behind a service that forwards requests.
  */
 function serversBehind({ key }: ContainerChange, on: string, machines: readonly MachinePlan[]) {
   const own = machines.find(({ name }) => name === on);
-  const [head] = own?.ranks.find((rank) => rank.key === key)?.rank?.nodes ?? [];
+  const worker = own && serversOn(own).find((each) => each.key === key && !answers(each));
+  const [head] = worker ? placesOf(on, worker) : [];
   const service = serviceNamed(key)?.forwards && own?.services.find(({ name }) => name === key);
   const wanted = service ? service.servers : [key];
   return machines.flatMap((machine) =>

@@ -20,7 +20,7 @@ import { hasOnDemand } from "../sees/onDemand/onDemand";
 import { expectConnection } from "../sees/tunnel";
 import { type Named, named, namedContainers, nameTyped, ON_DEMAND } from "../stack/named";
 import { expectApplied } from "../stack/nothingApplied";
-import { type OnMachine, ranksOf } from "../stack/ranksOf";
+import { type OnMachine, onItsMachines } from "../stack/onMachines";
 import { plannedStack } from "../stack/readStack";
 import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
 import { forStack, typedOn } from "../stack/typed";
@@ -104,9 +104,9 @@ async function turnContainers(
   found: Named,
   { machines, options }: { machines: readonly MachinePlan[]; options: TurnOptions },
 ) {
-  const ranks = namedContainers(found, machines);
+  const containers = namedContainers(found, machines);
   // A head without its workers waits; workers without their head have nobody to ask them.
-  const all = word === "start" ? [...ranks].reverse() : ranks;
+  const all = word === "start" ? [...containers].reverse() : containers;
   for (const { machine } of all) await expectConnection(machine);
   if (word === "stop" && found.server) await requestsEnd(found.machine, found.server, machines);
   const results = [];
@@ -170,7 +170,7 @@ async function requestsEnd(
   server: InferenceServerPlan,
   machines: readonly MachinePlan[],
 ): Promise<void> {
-  const [head] = ranksOf({ machine, server }, machines);
+  const [head] = onItsMachines({ machine, server }, machines);
   if (head === undefined) return;
   await untilIdle(head, head.machine.waitForRequestsMinutes, (sentence, kind) => {
     if (kind !== "passing" || process.stderr.isTTY === true) say(sentence);

@@ -10,7 +10,7 @@ import { hostOf } from "../sees/host";
 import { hasOnDemand } from "../sees/onDemand/onDemand";
 import { stoppedServers } from "../sees/onRequest";
 import { expectApplied } from "../stack/nothingApplied";
-import { type OnMachine, ranksOf } from "../stack/ranksOf";
+import { type OnMachine, onItsMachines } from "../stack/onMachines";
 import { plannedStack } from "../stack/readStack";
 import { projectOrProgram, type StackFileOptions, stackFile, stackName } from "../stack/stackFile";
 import { forStack } from "../stack/typed";
@@ -91,7 +91,7 @@ async function waitForEach(
   const deadline = performance.now() + options.timeout * 1000;
   for (const one of servers) {
     const left = Math.max(1, Math.round((deadline - performance.now()) / 1000));
-    const found = await waitForServer(ranksOf(one, machines), left);
+    const found = await waitForServer(onItsMachines(one, machines), left);
     const [head, ...workers] = found;
     if (head === undefined || found.some(({ outcome }) => outcome !== "ready"))
       return [...results, ...found];

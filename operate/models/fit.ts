@@ -9,8 +9,8 @@ import {
   startVerdictOf,
   sureShare,
 } from "../../components/memory";
-import { type Plan, plan } from "../../components/plan";
-import { isPooling, rankContainer } from "../../components/planned";
+import { type Plan, placesOf, plan } from "../../components/plan";
+import { isPooling } from "../../components/planned";
 import type { StackSettings } from "../../components/settings";
 import { inferenceServer } from "../../components/settings";
 import { defined } from "../../faults/defined";
@@ -349,17 +349,14 @@ function planned(values: readonly ServerValue[], seat: Seat) {
   const whole = planInSeat(settings, seat);
   const own = whole.machines.find(({ name }) => name === seat.machine);
   const name = containerIn(whole, seat);
-  const nodes = settings.machines[seat.machine]?.inferenceServers[seat.server]?.nodes ?? [
-    seat.machine,
-  ];
-  const held = nodes.flatMap((node, index) => {
-    const machine = whole.machines.find((each) => each.name === node);
-    const rank = machine && shareRoom(machine, rankContainer(name, index));
-    return machine === undefined ? [] : [{ ledger: machine.ledger, rank }];
+  const server = own?.inferenceServers.find(({ key }) => key === seat.server);
+  const held = (server ? placesOf(seat.machine, server) : []).flatMap((place) => {
+    const on = whole.machines.find((each) => each.name === place.machine);
+    return on === undefined ? [] : [{ ledger: on.ledger, share: shareRoom(on, place.container) }];
   });
   const block = settings.machines[seat.machine]?.inferenceServers[seat.server];
-  const shares = held.map(({ rank }) =>
-    rank === undefined ? NO_SHARE : adviseShare(rank, block?.gpuMemoryUtilization ?? 0),
+  const shares = held.map(({ share }) =>
+    share === undefined ? NO_SHARE : adviseShare(share, block?.gpuMemoryUtilization ?? 0),
   );
   const largest = Math.min(...shares.map(({ fits }) => fits), seat.free ?? 1);
   const advised = Math.min(...shares.map(({ value }) => value));

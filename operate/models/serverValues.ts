@@ -105,14 +105,14 @@ export function modelKeys(
     ({ path, value }) => path.join() === "model,id" && value === now?.model?.id,
   );
   const isShared = values.some(({ path }) => path[0] === "nodes");
-  const ranks = ["nodes", "tensorParallelSize", "pipelineParallelSize"].map((key) => [key]);
+  const sharing = ["nodes", "tensorParallelSize", "pipelineParallelSize"].map((key) => [key]);
   // One over several machines listens on the link alone.
   return [
     ...MODEL_KEYS,
     // What was measured of a model stays with it.
     ...(isSame ? [] : [["measured"], ...OWN_KEYS]),
     ...(isSame && now !== undefined && keepsSpeed(now, values) ? [] : [["measuredSpeeds"]]),
-    ...(isShared || now?.nodes !== undefined ? ranks : []),
+    ...(isShared || now?.nodes !== undefined ? sharing : []),
     ...(isShared ? [["listen"]] : []),
   ];
 }

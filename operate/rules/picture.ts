@@ -1,5 +1,11 @@
 import * as z from "zod";
-import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
+import {
+  declaredAs,
+  type MachinePlan,
+  type Plan,
+  placesOf,
+  serversOn,
+} from "../../components/plan";
 import type { OtherStack } from "../../components/preflight";
 import type { InferenceServerSettings, MachineSettings } from "../../components/settings";
 import { defined } from "../../faults/defined";
@@ -84,7 +90,7 @@ export interface Stack {
   readonly machine: string;
   readonly settings: MachineSettings;
   readonly plan: MachinePlan;
-  /** Plans of all machines: ranks of its servers may run on others. */
+  /** Plans of all machines: its servers may have containers on others. */
   readonly machines: readonly MachinePlan[];
   readonly refusals: readonly { readonly name: string; readonly message: string }[];
   /** What the plan warns of. */
@@ -163,20 +169,23 @@ export interface Server {
  */
 export function serverOf(picture: Picture, log?: LogReading): Server {
   const { stack } = picture;
+  const here = stack?.machine ?? "<machine>";
   const planned = stack === undefined ? [] : serversOn(stack.plan);
   const port = log?.hits.get(STARTED_WITH_PORT)?.groups[0];
   const found =
     planned.find((each) => each.container.name === log?.container) ??
-    planned.find(({ rank }) => rank?.nodes.some(({ container }) => container === log?.container)) ??
+    planned.find((each) =>
+      placesOf(here, each).some(({ container }) => container === log?.container),
+    ) ??
     planned.find((each) => each.key === picture.serverKey) ??
     planned.find(({ reach }) => String(reach.port) === port) ??
     (planned.length === 1 ? planned[0] : undefined);
-  // A worker has the settings of its head, on another machine.
-  const [head] = found?.rank?.nodes ?? [];
-  const machine = head?.machine ?? stack?.machine ?? "<machine>";
-  const own = found?.key ?? picture.serverKey ?? "<server>";
-  const key = found?.rank?.index ? own.slice(machine.length + 1) : own;
-  const settings = machine === stack?.machine ? stack.settings.inferenceServers[key] : undefined;
+  // Its settings may be another machine's.
+  const { machine, key } = found
+    ? declaredAs(here, found)
+    : { machine: here, key: picture.serverKey ?? "<server>" };
+  const settings =
+    stack && machine === stack.machine ? stack.settings.inferenceServers[key] : undefined;
   return {
     key,
     container: log?.container ?? found?.container.name ?? "<container>",
@@ -238,14 +247,15 @@ export function isHealthy(picture: Picture, { container }: LogReading): boolean 
 }
 
 /**
- * Containers of the plan with their state, where it was read, ranks on other machines too; without
+ * Containers of the plan with their state, where it was read, those on other machines too; without
  * a stack file those that were given.
  */
 export function plannedStates({ stack, containers = [] }: Picture): readonly ContainerState[] {
   if (stack === undefined) return containers;
-  const ranks = serversOn(stack.plan).flatMap(
-    ({ rank }) => rank?.nodes.map(({ container }) => container) ?? [],
-  );
-  const names = new Set([...stack.plan.containers.map(({ name }) => name), ...ranks]);
+  const everywhere = serversOn(stack.plan).flatMap((server) => placesOf(stack.machine, server));
+  const names = new Set([
+    ...stack.plan.containers.map(({ name }) => name),
+    ...everywhere.map(({ container }) => container),
+  ]);
   return [...names].flatMap((name) => stateOf({ containers }, name) ?? []);
 }

@@ -1,11 +1,11 @@
 import { SeveralMeant, WrongUse } from "../../commandLine/exit";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../components/fields";
 import type { InferenceServerPlan } from "../../components/inference-server";
-import type { MachinePlan } from "../../components/plan";
+import { answers, type MachinePlan, serversOn } from "../../components/plan";
 import type { PlannedContainer } from "../../components/planned";
 import { defined, ownValue } from "../../faults/defined";
 import { nearOf } from "../../faults/quoting";
-import { ranksOf } from "./ranksOf";
+import { onItsMachines } from "./onMachines";
 
 /**
  * Something on a machine that has a name: a container of ours, an Ollama that is systemd's,
@@ -21,7 +21,7 @@ export interface Named {
   readonly container?: PlannedContainer;
   /** `false` where the container is another service's. */
   readonly own?: boolean;
-  /** The server, or its rank, that this is. */
+  /** The server that has this container. */
   readonly server?: InferenceServerPlan;
 }
 
@@ -30,9 +30,9 @@ export const ON_DEMAND = "on-demand";
 
 /** Everything with a name on a machine: its servers, what runs in containers, then what doesn't. */
 export function namedOn(machine: MachinePlan): Named[] {
-  const { inferenceServers, ranks, services, containers, hostInstance, onDemand } = machine;
+  const { services, containers, hostInstance, onDemand } = machine;
   return [
-    ...[...inferenceServers, ...ranks].map((server) => ({
+    ...serversOn(machine).map((server) => ({
       machine,
       key: server.key,
       container: server.container,
@@ -51,15 +51,15 @@ export function namedOn(machine: MachinePlan): Named[] {
   ];
 }
 
-/** The containers of a thing, each with its machine: of a server all ranks, the head first. */
+/** The containers of a thing, each with its machine: of a server first the one that answers. */
 export const namedContainers = (
   { machine, container, server }: Named,
   machines: readonly MachinePlan[],
 ) =>
   server !== undefined
-    ? ranksOf({ machine, server }, machines).map((rank) => ({
-        machine: rank.machine,
-        container: rank.server.container,
+    ? onItsMachines({ machine, server }, machines).map((each) => ({
+        machine: each.machine,
+        container: each.server.container,
       }))
     : container === undefined
       ? []
@@ -124,7 +124,7 @@ export const knownNames = (machines: readonly MachinePlan[]): string[] =>
 
 const fullName = (each: Named): string => `${each.machine.name}.${shortName(each)}`;
 
-const isWorker = ({ server }: Named) => (server?.rank?.index ?? 0) > 0;
+const isWorker = ({ server }: Named) => server !== undefined && !answers(server);
 
 /** The key; of a worker its container, since `dgx1.b` names the head. */
 const shortName = (each: Named): string =>

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { readAppliedPlan } from "../../components/evidence";
 import { SIMPLE_SERVER } from "../../components/fields";
-import type { MachinePlan } from "../../components/plan";
+import { answers, type MachinePlan } from "../../components/plan";
 import { isPooling } from "../../components/planned";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
@@ -188,7 +188,7 @@ async function ofRunning(
 ): Promise<Omit<ItemStatus, "key" | "seconds">> {
   const { health = "healthy", restartCount } = found;
   // A worker has no API: it is well once its head is, which Docker's health check asks.
-  const hasApi = server !== undefined && (server.rank?.index ?? 0) === 0;
+  const hasApi = server !== undefined && answers(server);
   const { url } = hasApi ? originFromHere(machine, server.reach, tunnel) : {};
   const again = restartCount > 0 ? startedAgain(restartCount) : undefined;
   const { isAlive, figures } =

@@ -1,10 +1,10 @@
 import { Failed } from "../../commandLine/exit";
-import type { MachinePlan } from "../../components/plan";
+import { answers, type MachinePlan } from "../../components/plan";
 import { defined } from "../../faults/defined";
 import type { Part } from "../../machines/update/record";
 import { hostOf } from "../sees/host";
 import type { Named } from "../stack/named";
-import { ranksOf } from "../stack/ranksOf";
+import { onItsMachines } from "../stack/onMachines";
 import { keepVerify } from "../verify/lastVerify";
 import { PROBE_SECONDS } from "../verify/probeSeconds";
 import { verifyProgress } from "../verify/report";
@@ -73,10 +73,10 @@ async function waitForPart(
   { seconds, isOver }: { readonly seconds: number; readonly isOver: () => boolean },
 ): Promise<readonly WaitedOn[]> {
   // A worker is waited for together with its head.
-  if ((server?.rank?.index ?? 0) > 0 || container === undefined) return [];
+  if (container === undefined || (server && !answers(server))) return [];
   return server === undefined
     ? [await waitForService(machine, container, seconds, isOver)]
-    : waitForServer(ranksOf({ machine, server }, machines), seconds, isOver);
+    : waitForServer(onItsMachines({ machine, server }, machines), seconds, isOver);
 }
 
 /** Why a machine's Docker doesn't answer; `undefined` where each does. */

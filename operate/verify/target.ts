@@ -11,7 +11,7 @@ import type { Host } from "../sees/host";
 import type { ProcessStart } from "../sees/metrics";
 import type { LlamaSwap, SwapPlan } from "../sees/onDemand/llamaSwap";
 import type { Named } from "../stack/named";
-import type { OnMachine } from "../stack/ranksOf";
+import type { OnMachine } from "../stack/onMachines";
 import type { Probe } from "./probe";
 
 /** What every target has. */

@@ -16,7 +16,7 @@ import { hasOnDemand, llamaSwapOf } from "../sees/onDemand/onDemand";
 import { SwapApi } from "../sees/onDemand/swapApi";
 import { stoppedServers } from "../sees/onRequest";
 import { originFromHere, type Tunnel } from "../sees/tunnel";
-import { ranksOf } from "../stack/ranksOf";
+import { onItsMachines } from "../stack/onMachines";
 import { type At, bridgeTargets, type Here, messagesClient } from "./bridgeTargets";
 import { instanceATargets } from "./instanceATargets";
 import { simpleModelName } from "./probes/ollamaTools";
@@ -137,7 +137,7 @@ function serversOverMachines(
   { machines = [machine], host }: TargetOptions,
 ): RanksTarget[] {
   return machine.inferenceServers.flatMap((server): RanksTarget[] => {
-    const ranks = ranksOf({ machine, server }, machines);
+    const ranks = onItsMachines({ machine, server }, machines);
     const [head, ...workers] = ranks.map((each) => ({
       ...each,
       host: host(each.machine.dockerHost),

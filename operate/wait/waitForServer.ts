@@ -1,8 +1,8 @@
-import type { MachinePlan } from "../../components/plan";
+import { answers, type MachinePlan } from "../../components/plan";
 import type { PlannedContainer } from "../../components/planned";
 import { hostOf } from "../sees/host";
 import { isReady } from "../sees/isReady";
-import type { OnMachine } from "../stack/ranksOf";
+import type { OnMachine } from "../stack/onMachines";
 import { afterTimeout, waitProgress } from "./progress";
 import { type WaitResult, waitForStart } from "./waitForStart";
 
@@ -12,23 +12,22 @@ export type WaitedOn = WaitResult & { readonly machine: string };
 /** A look at a container costs the daemon a few milliseconds. */
 const INTERVAL_MILLISECONDS = 2000;
 
-/** Waits for a server, and for all of its ranks at once: what ends one ends the wait. */
+/** Waits for all containers of a server at once: what ends one ends the wait. */
 export async function waitForServer(
-  ranks: readonly OnMachine[],
+  all: readonly OnMachine[],
   timeoutSeconds: number,
   isOver = () => false,
 ): Promise<WaitedOn[]> {
-  const lines = new Map(ranks.map(({ server }) => [server.container.name, ""]));
+  const lines = new Map(all.map(({ server }) => [server.container.name, ""]));
   let [ready, over] = [false, false];
-  const results = ranks.map(async ({ machine, server }): Promise<WaitedOn> => {
+  const results = all.map(async ({ machine, server }): Promise<WaitedOn> => {
     const { name, image } = server.container;
-    const isWorker = (server.rank?.index ?? 0) > 0;
     const result = await waitForStart({
       container: name,
       image,
       host: hostOf(machine.dockerHost),
       // A worker answers nobody: it serves once its head does.
-      healthy: isWorker ? async () => ready : (state) => isReady(machine, server, state),
+      healthy: answers(server) ? (state) => isReady(machine, server, state) : async () => ready,
       over: () => over || isOver(),
       timeoutSeconds,
       intervalMilliseconds: INTERVAL_MILLISECONDS,
@@ -36,7 +35,7 @@ export async function waitForServer(
     });
     ready ||= result.outcome === "ready";
     over ||= result.outcome === "died";
-    const on = ranks.length === 1 || result.reason === "" ? "" : `on ${machine.name}: `;
+    const on = all.length === 1 || result.reason === "" ? "" : `on ${machine.name}: `;
     return { ...result, machine: machine.name, reason: `${on}${result.reason}` };
   });
   return (await Promise.all(results)).filter(({ outcome }) => outcome !== "left");

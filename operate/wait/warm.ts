@@ -1,5 +1,6 @@
+import { withServer } from "../../components/plan";
 import { hostOf } from "../sees/host";
-import type { OnMachine } from "../stack/ranksOf";
+import type { OnMachine } from "../stack/onMachines";
 import type { ProbeResult } from "../verify/probe";
 import { verifyProgress } from "../verify/report";
 import { verify } from "../verify/run/runner";
@@ -14,7 +15,7 @@ export async function warm(
   machines: readonly OnMachine["machine"][],
   timeoutSeconds: number,
 ): Promise<ProbeResult[]> {
-  const alone = { ...machine, inferenceServers: [server], ranks: [] };
+  const alone = withServer(machine, server);
   const progress = verifyProgress(process.stderr);
   const ask = async (...only: string[]) => [
     ...(await verify(alone, { only, timeoutSeconds, host: hostOf, machines, progress })).probes,

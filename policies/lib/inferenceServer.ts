@@ -230,33 +230,6 @@ const isOnlyEngine = ({ commands, unreadable }: Invocations, isServer: boolean):
   commands.some(loads) &&
   (!isServer || commands.every((command) => loads(command) || isIdleCommand(command, true)));
 
-/** A server's place among several machines, as its arguments have it. */
-export interface RankOf {
-  readonly index: string;
-  readonly nodes: string;
-  /** Where the ranks meet: the head's address. */
-  readonly address: string;
-  readonly meetsAt: string;
-  readonly port: number;
-  readonly headless: boolean;
-}
-
-/**
- * The rank of a server, or `undefined` if it runs on a single machine. Arguments that are left out
- * have vLLM's defaults.
- */
-export function rankOf(server: ServerArguments): RankOf | undefined {
-  const value = (option: string, byDefault: string) => {
-    const word = server.options.get(option)?.[0] ?? byDefault;
-    return isText(word) ? word : "not known yet";
-  };
-  const [nodes, index] = [value("nnodes", "1"), value("node-rank", "0")];
-  if (nodes === "1" && index === "0") return undefined;
-  const [address, port] = [value("master-addr", "127.0.0.1"), value("master-port", "29501")];
-  const headless = isOn(server, "headless");
-  return { index, nodes, address, meetsAt: `${address}:${port}`, port: Number(port), headless };
-}
-
 /** Returns the arguments that a wrapper passes on to vLLM, if they show that it does. */
 function wrapperArguments(command: readonly Word[], onGpus: boolean): (readonly Word[])[] {
   if (!command.some((word) => isText(word) && (isShare(word) || (onGpus && isOnlyOfVllm(word)))))

@@ -1,9 +1,10 @@
 import { gatePort, TYPE } from "../../components/planned";
 import { EVERY_ADDRESS } from "../../machines/address";
+import { groupOf } from "../../vllm/argv/group";
 import { isText, knownMap, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { nameOf, namesOf } from "../lib/block";
 import { type DeclaredResource, type PublishedPort, publishedPorts } from "../lib/container";
-import { rankOf, readContainer, serversIn } from "../lib/inferenceServer";
+import { readContainer, serversIn } from "../lib/inferenceServer";
 import { byMachine, type MachineGroup } from "../lib/machines";
 import { onComputers } from "../lib/oneComputer";
 import { type Finding, type Rule, violation } from "./rule";
@@ -44,13 +45,13 @@ function takenPorts(container: DeclaredResource): readonly TakenPort[] | typeof 
     const given = server.options.get("port")?.[0] ?? VLLM_DEFAULT_PORT;
     const at = { address: EVERY_ADDRESS, protocol: "tcp" };
     const api: TakenPort = { ...at, port: isText(given) ? given : UNKNOWN };
-    const rank = rankOf(server);
-    if (rank === undefined) return [api];
-    // Ranks meet at one, and their start gates at the next.
-    const meeting = [rank.port, gatePort(rank.port)].map((port): TakenPort => {
+    const group = groupOf(server);
+    if (group === undefined) return [api];
+    // Its processes meet at one, and their start gates at the next.
+    const meeting = [group.port, gatePort(group.port)].map((port): TakenPort => {
       return { ...at, port: String(port), setting: "masterPort" };
     });
-    return rank.headless ? meeting : [api, ...meeting];
+    return group.headless ? meeting : [api, ...meeting];
   });
 }
 

@@ -1,8 +1,9 @@
 import { TYPE } from "../../components/planned";
+import { groupOf } from "../../vllm/argv/group";
 import { holdsUnknown, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { nameOf } from "../lib/block";
 import { type DeclaredResource, valueInWords } from "../lib/container";
-import { rankOf, readContainer } from "../lib/inferenceServer";
+import { readContainer } from "../lib/inferenceServer";
 import { NOT_STARTED, saysOnRequest } from "../lib/together";
 import type { Rule } from "./rule";
 
@@ -46,11 +47,11 @@ export const inferenceContainer: Rule = {
   judgeResource(resource) {
     const reading = readContainer(resource);
     if (reading.kind !== "yes") return [];
-    // If two ranks on one computer shared the machine's memory, they would take each other for
-    // processes of one rank.
+    // If two of a group on one computer shared the machine's memory, they would take each other for
+    // one.
     const ownMemory =
       typeof resource.props.shmSize === "number" &&
-      reading.servers.some((server) => rankOf(server));
+      reading.servers.some((server) => groupOf(server));
     const all = saysOnRequest(resource.props) ? WANTED_ON_REQUEST : WANTED;
     return all.flatMap(({ what, setting, wanted, read }) => {
       const value = read(resource.props, setting);

@@ -1,10 +1,11 @@
 import { MASTER_KEY_VARIABLE } from "../../components/bridge";
 import { TYPE } from "../../components/planned";
 import { isLoopback } from "../../machines/address";
+import { groupOf } from "../../vllm/argv/group";
 import { text, UNKNOWN } from "../../vllm/argv/unknown";
 import { nameOf } from "../lib/block";
 import { type DeclaredResource, launchOf, publishedPorts } from "../lib/container";
-import { rankOf, readContainer } from "../lib/inferenceServer";
+import { readContainer } from "../lib/inferenceServer";
 import { roleOf } from "../lib/role";
 import { type Rule, violation } from "./rule";
 
@@ -39,16 +40,16 @@ export const lanExposure: Rule = {
 };
 
 /**
- * Whether a container's servers are ranks that listen where they meet, on the link between their
- * machines, or nowhere.
+ * Whether a container's servers listen only where a group meets, on the link between its machines,
+ * or nowhere.
  */
 function onLinkAlone(resource: DeclaredResource): boolean {
   const reading = readContainer(resource);
   if (reading.kind !== "yes" || reading.unreadable.length > 0) return false;
   return reading.servers.every((server) => {
-    const rank = rankOf(server);
+    const group = groupOf(server);
     return (
-      rank !== undefined && (rank.headless || server.options.get("host")?.[0] === rank.address)
+      group !== undefined && (group.headless || server.options.get("host")?.[0] === group.address)
     );
   });
 }

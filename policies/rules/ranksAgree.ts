@@ -1,4 +1,5 @@
 import { TYPE } from "../../components/planned";
+import { type Group, groupOf } from "../../vllm/argv/group";
 import type { ServerArguments } from "../../vllm/argv/serverArguments";
 import {
   type DeclaredResource,
@@ -7,11 +8,11 @@ import {
   ofType,
   valueInWords,
 } from "../lib/container";
-import { type RankOf, rankOf, serversIn } from "../lib/inferenceServer";
+import { serversIn } from "../lib/inferenceServer";
 import { type Finding, type Rule, violation } from "./rule";
 
 /** One rank of a server: its container, what it starts with, and where it meets the others. */
-interface Declared extends RankOf {
+interface Declared extends Group {
   readonly container: DeclaredResource;
   readonly server: ServerArguments;
 }
@@ -38,7 +39,7 @@ export const ranksAgree: Rule = {
 
 function ranksIn(container: DeclaredResource): Declared[] {
   return serversIn(container).flatMap((server) => {
-    const rank = rankOf(server);
+    const rank = groupOf(server);
     return rank === undefined ? [] : { ...rank, container, server };
   });
 }

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { appliedPlanIn, readAppliedPlan } from "../../components/evidence/readAppliedPlan";
 import { plan } from "../../components/plan/plan";
-import { serversOn } from "../../components/plan/types";
+import { serversOn } from "../../components/planned/servers";
 import { HERE } from "../../machines/address";
 import { filesOf } from "../../machines/files";
 import { stack } from "../fixtures/machine";

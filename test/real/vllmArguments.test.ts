@@ -6,7 +6,7 @@ import { describe, expect, inject, it } from "vitest";
 import { launchArguments } from "../../components/inference-server/launchArguments";
 import { served } from "../../components/inference-server/serve";
 import { plan } from "../../components/plan/plan";
-import { serversOn } from "../../components/plan/types";
+import { serversOn } from "../../components/planned/servers";
 import { inferenceServer } from "../../components/settings/inferenceServer";
 import { loadStackFile } from "../../components/settings/load";
 import { serverInput } from "../fixtures/machine";

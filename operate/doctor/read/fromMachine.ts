@@ -18,7 +18,7 @@ import { offNetworksOn } from "../../sees/network";
 import { hasOnDemand, llamaSwapOf, seeOnDemand } from "../../sees/onDemand/onDemand";
 import { swapUnit } from "../../sees/onDemand/swapFiles";
 import { tunnelTo } from "../../sees/tunnel";
-import { ranksOf } from "../../stack/ranksOf";
+import { onItsMachines } from "../../stack/onMachines";
 import { readOneMachine } from "../../stack/readStack";
 import { type KeptResult, lastVerify } from "../../verify/lastVerify";
 import { scanProbes } from "./fromFiles";
@@ -51,7 +51,7 @@ export async function fromMachine(
   const otherStack = await readOtherStack(machine, ownOnes);
   const refused = [...stack.refusals, ...(update?.refused ?? [])];
   const isRefused = otherStack !== undefined || refused.length > 0;
-  const elsewhere = await otherRanks(machine, machines);
+  const elsewhere = await otherContainers(machine, machines);
   const read = await readThere(machine);
   const kept = await lastVerify({ stackFile, machine: machine.name });
   const { fresh, stale } = byAge(kept, named, machine);
@@ -114,14 +114,14 @@ async function containersOn({ dockerHost }: MachinePlan, names: readonly string[
   }
 }
 
-/** The ranks on other machines that share a model with this one, and their logs. */
-async function otherRanks(machine: MachinePlan, machines: readonly MachinePlan[]) {
+/** The containers that servers of this machine have on others, and their logs. */
+async function otherContainers(machine: MachinePlan, machines: readonly MachinePlan[]) {
   const read = {
     containers: [] as ContainerState[],
     logs: [] as LogReading[],
     notes: [] as string[],
   };
-  const all = serversOn(machine).flatMap((server) => ranksOf({ machine, server }, machines));
+  const all = serversOn(machine).flatMap((server) => onItsMachines({ machine, server }, machines));
   const elsewhere = all.filter((each) => each.machine.name !== machine.name);
   for (const there of new Set(elsewhere.map((each) => each.machine))) {
     const names = elsewhere.flatMap((each) =>

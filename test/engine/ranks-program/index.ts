@@ -1,6 +1,6 @@
 import type { Container } from "@pulumi/docker";
 import { runtime } from "@pulumi/pulumi";
-import { Machine, workersFirst } from "../../../components/machine/machine";
+import { Machine, neededFirst } from "../../../components/machine/machine";
 import { plan } from "../../../components/plan/plan";
 import type { MachinePlan } from "../../../components/plan/types";
 import type { PlannedContainer } from "../../../components/planned/container";
@@ -21,8 +21,8 @@ const here = (machine: MachinePlan): MachinePlan => {
   return { ...machine, inferenceServers: of(machine.inferenceServers), ranks: of(machine.ranks) };
 };
 
-let workers: ReadonlyMap<string, Container> = new Map();
-for (const machine of workersFirst(machines)) {
-  const made = new Machine({ machine: here(machine), dockerHost: machine.dockerHost, workers });
-  workers = new Map([...workers, ...made.ranks]);
+let declared: ReadonlyMap<string, Container> = new Map();
+for (const machine of neededFirst(machines)) {
+  const made = new Machine({ machine: here(machine), dockerHost: machine.dockerHost, declared });
+  declared = new Map([...declared, ...made.servers]);
 }

@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TYPE } from "../../../components/planned/type";
-import {
-  rankOf,
-  readContainer,
-  readDeclared,
-  serversIn,
-} from "../../../policies/lib/inferenceServer";
+import { readContainer, readDeclared, serversIn } from "../../../policies/lib/inferenceServer";
+import { groupOf } from "../../../vllm/argv/group";
 import { UNKNOWN } from "../../../vllm/argv/unknown";
 import { DIGEST, IMAGE } from "../declared";
 
@@ -323,7 +319,7 @@ describe("the rank of a server among several machines", () => {
       type: TYPE.container,
       name: "b",
       props: { image: IMAGE, command: ["m", ...command] },
-    }).map(rankOf);
+    }).map(groupOf);
 
   it("is none alone", () => {
     expect(rank("--nnodes", "1", "--node-rank", "0")).toEqual([undefined]);
