@@ -17,7 +17,7 @@ const MAY_USE = {
   // The pinned release is supply's data.
   "components/kv": ["components/(planned|supply)", "faults", "units"],
   "components/settings": [
-    "components/(bridge|clients|fields|on-demand|planned|service|services|simple-server)",
+    "components/(bridge|clients|features|fields|on-demand|planned|service|services|simple-server)",
     "faults",
     "harness",
     "machines",
@@ -28,8 +28,12 @@ const MAY_USE = {
   "components/on-demand": ["components/(fields|host|planned)", "faults", "machines"],
   "components/releases": [],
   "components/supply": ["components/(planned|releases)", "faults", "machines"],
+  // What a feature of servers is; below settings, whose schema has the keys of each.
+  "components/feature": ["components/planned", "faults", "machines"],
+  "components/ranks": ["components/(feature/|fields|planned)", "faults", "machines"],
+  "components/features": ["components"],
   "components/inference-server": [
-    "components/(host|planned|settings)",
+    "components/(feature|features|host|planned|settings)",
     "faults",
     "machines",
     "units",
@@ -145,6 +149,16 @@ const DOORS = {
   to: { path: "^components/", pathNot: "^components/([^/]+/index|planned/schema/document)\\.ts$" },
 };
 
+// A feature of servers is left out by its line in the list: nobody else imports its room.
+const FEATURES = {
+  name: "features-are-listed",
+  comment:
+    "A feature is asked through components/features/; what all servers have goes to components/planned/.",
+  severity: "error",
+  from: { path: "^(index\\.ts|components/(?!(features|ranks)/)|policies/|operate/|harness/)" },
+  to: { path: "^components/ranks/" },
+};
+
 // operate/sees looks at a machine; these rooms judge what it saw. Which of each other's files they
 // may import:
 const JUDGES = {
@@ -212,6 +226,7 @@ module.exports = {
   forbidden: [
     ...walls,
     DOORS,
+    FEATURES,
     ...judges,
     SEES,
     COPIES,

@@ -1,11 +1,11 @@
 import { defined } from "../../faults/defined";
 import { valueAt } from "../../faults/schemaFaults";
+import type { Placement } from "../feature/placement";
 import { isPooling } from "../planned/modelKind";
 import { FLAGS, type Flag, type FlagName } from "../settings/flags";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { adapterInside, modelInside } from "../settings/insideContainer";
 import { templateArgument } from "./chatTemplate";
-import { RANK_ARGUMENTS, type RankPlace, rankValues } from "./ranks";
 import type { Serve } from "./serve";
 
 /**
@@ -23,20 +23,23 @@ type FlagValues = Readonly<Partial<Record<FlagName, unknown>>>;
 export function launchArguments(
   server: InferenceServerSettings,
   serve: Serve,
-  rank?: RankPlace,
+  placement: Pick<Placement, "flags" | "arguments"> = { flags: {}, arguments: [] },
 ): string[] {
   const has = {
     generating: !isPooling(server.model.kind),
     adapters: server.adapters.length > 0,
-    ranks: rank !== undefined,
   };
-  const computed = new Map(Object.entries(computedValues(server, serve, rank)));
-  const flags = FLAGS.filter(({ only }) => only === undefined || has[only]).flatMap((each) => {
+  const computed = new Map(
+    Object.entries<unknown>({ ...computedValues(server, serve), ...placement.flags }),
+  );
+  const flags = FLAGS.filter(({ only, flag }) =>
+    only === "placed" ? computed.has(flag) : only === undefined || has[only],
+  ).flatMap((each) => {
     const { setting, flag, form } = each;
     const value = computed.has(flag) ? computed.get(flag) : valueAt(server, setting.split("."));
     return value === undefined ? [] : WRITTEN[form](flag, value);
   });
-  return [...flags, ...(rank === undefined ? [] : RANK_ARGUMENTS), ...server.extraArgs];
+  return [...flags, ...placement.arguments, ...server.extraArgs];
 }
 
 const WRITTEN: Readonly<Record<Flag["form"], (flag: string, value: unknown) => string[]>> = {
@@ -50,17 +53,13 @@ const WRITTEN: Readonly<Record<Flag["form"], (flag: string, value: unknown) => s
   onOff: (flag, value) => [value === true ? flag : flag.replace("--", "--no-")],
 };
 
-function computedValues(
-  server: InferenceServerSettings,
-  serve: Serve,
-  rank: RankPlace | undefined,
-): FlagValues {
+function computedValues(server: InferenceServerSettings, serve: Serve): FlagValues {
   const { model, tools, adapters } = server;
   return {
     "--model": modelInside(server),
     "--served-model-name": serve.names,
     "--runner": isPooling(model.kind) ? "pooling" : undefined,
-    "--host": rank?.nodes[0]?.address ?? LISTEN_INSIDE,
+    "--host": LISTEN_INSIDE,
     "--pipeline-parallel-size":
       server.pipelineParallelSize === 1 ? undefined : server.pipelineParallelSize,
     "--enable-auto-tool-choice": model.kind === "chat" && tools.autoChoice,
@@ -72,7 +71,6 @@ function computedValues(
     // vLLM's older form, `NAME=PATH`; with a comma in it vLLM would read JSON.
     "--lora-modules": adapters.map((adapter) => `${adapter.name}=${adapterInside(adapter)}`),
     "--max-loras": server.maxLoras ?? adapters.length,
-    ...(rank && rankValues(rank)),
   };
 }
 

@@ -4,10 +4,10 @@ import { refusesExpandableSegments } from "../../vllm/argv/connectors";
 import { demandOf } from "../../vllm/argv/memoryDemand";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import type { MemoryDemand } from "../../vllm/utilization";
-import { HOST_NETWORK, inNameOrder, LABEL, type PlannedContainer } from "../planned/container";
+import type { Placement } from "../feature/placement";
+import { inNameOrder, LABEL, type PlannedContainer } from "../planned/container";
 import type { ImageFacts } from "../planned/facts";
 import type { SecretFile } from "../planned/file";
-import type { Rank } from "../planned/rank";
 import type { Reach } from "../planned/reach";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { inferenceServerSchema } from "../planned/schema/servers";
@@ -24,14 +24,7 @@ import {
   type PlannedAdapter,
   plannedAdapters,
 } from "./ownModels";
-import {
-  headAddress,
-  markedRank,
-  RANK_DEFAULTS,
-  RANK_SHM_GIB,
-  rankOn,
-  rankVariables,
-} from "./ranks";
+import { placementOf } from "./placement";
 import { type Serve, served } from "./serve";
 import { GATED_PROGRAM, gatedEntrypoint, gateMounts, healthUrl } from "./startGate";
 
@@ -72,7 +65,7 @@ export interface ServerDirectories {
 /** What a server is planned from, beside its own settings and its machine's. */
 export interface ServerSurroundings {
   readonly directories: ServerDirectories;
-  /** All machines of the stack: a server may have ranks on several. */
+  /** All machines of the stack: a server may run on several. */
   readonly machines: Readonly<Record<string, MachineSettings>>;
   /** Names of the coding clients that are pointed at the server. */
   readonly codingClients: readonly string[];
@@ -109,7 +102,7 @@ interface DeclaredServer {
   readonly server: InferenceServerSettings;
 }
 
-/** Everything that one inference server, or its rank on this machine, declares here. */
+/** Everything that one inference server declares on this machine. */
 export function plannedServer(
   declared: DeclaredServer,
   { directories, machines, codingClients, digestOf }: ServerSurroundings,
@@ -119,31 +112,25 @@ export function plannedServer(
   const token = tokenFile(machineName, key, server, directories.state);
   // In the letters that Docker allows.
   const headName = `vllm-${server.servedModelName.replace(/[^a-zA-Z0-9_.-]+/g, "-").toLowerCase()}-${server.port}`;
-  const place = rankOn(machineName, server, headName, machines);
-  const name = place?.nodes[place.index]?.container ?? headName;
+  const placement = placementOf(declared, headName, machines);
+  const name = placement.container;
   const serve = served(key, name, server);
-  const env = environment(server, place === undefined ? {} : RANK_DEFAULTS);
-  const rank =
-    place &&
-    markedRank(place, server.image, launchArguments(server, serve, { ...place, index: 0 }), env);
+  const env = environment(server, placement.defaults);
+  const { variables, detail } = placement.sealed({
+    image: server.image,
+    firstCommand: launchArguments(server, serve, { ...placement, flags: placement.firstFlags }),
+    env,
+  });
   const adapters = plannedAdapters(server, directories.home);
-  const reach: Reach = {
-    key,
-    name,
-    port: server.port,
-    path: "/v1",
-    ...(rank === undefined
-      ? { address: server.listen }
-      : { address: headAddress(rank), onLink: true }),
-  };
+  const reach: Reach = { key, name, port: server.port, path: "/v1", ...placement.reach };
   const container = serverContainer(declared, {
     directories,
     jitVolume,
     token,
     name,
     serve,
-    env,
-    rank,
+    env: inNameOrder({ ...env, ...variables }),
+    placement,
     reach,
     adapters,
     folders: foldersLabel(server, digestOf),
@@ -159,7 +146,7 @@ export function plannedServer(
     serve,
     reach,
     container,
-    ...defined({ rank }),
+    ...detail,
     memory,
     imageRecord: imageFacts(server),
     modelCache: directories.modelCache,
@@ -179,9 +166,8 @@ interface Prepared {
   /** Name of the container. */
   readonly name: string;
   readonly serve: Serve;
-  /** Variables that are the same on every machine of the server. */
   readonly env: Readonly<Record<string, string>>;
-  readonly rank: Rank | undefined;
+  readonly placement: Placement;
   readonly reach: Reach;
   readonly adapters: readonly PlannedAdapter[];
   /** The label by which folders are told, where they are known. */
@@ -190,20 +176,32 @@ interface Prepared {
 
 function serverContainer(
   { machineName, machine, key, server }: DeclaredServer,
-  { directories, jitVolume, token, name, serve, env, rank, reach, adapters, folders }: Prepared,
+  {
+    directories,
+    jitVolume,
+    token,
+    name,
+    serve,
+    env,
+    placement,
+    reach,
+    adapters,
+    folders,
+  }: Prepared,
 ): PlannedContainer {
   return {
     role: "inference-server",
     resource: `${machineName}-${key}`,
     name,
     image: server.image,
-    command: launchArguments(server, serve, rank),
+    command: launchArguments(server, serve, placement),
     entrypoint: gatedEntrypoint(name, makesTemplate(server)),
     gate: { starts: GATED_PROGRAM },
-    env: rank === undefined ? env : inNameOrder({ ...env, ...rankVariables(rank) }),
+    env,
     secretEnv: token === undefined ? [] : [token.variable],
-    ports:
-      rank === undefined ? [{ ip: reach.address, host: server.port, container: server.port }] : [],
+    ports: placement.publishes
+      ? [{ ip: reach.address, host: server.port, container: server.port }]
+      : [],
     mounts: [
       { type: "bind", source: directories.modelCache, target: INSIDE.modelCache, readOnly: false },
       { type: "volume", source: jitVolume, target: INSIDE.jitCache, readOnly: false },
@@ -214,14 +212,14 @@ function serverContainer(
       ...folderMounts(server, adapters, directories.home),
     ],
     gpus: "all",
-    ...(rank === undefined ? { ipc: "host", network: machine.network } : rankIsolation(rank)),
+    ...placement.isolation,
     hosts: ["host.docker.internal:host-gateway"],
     ...(server.start === "onRequest"
       ? { start: server.start, restart: "no" }
       : { restart: "unless-stopped" }),
     healthcheck: {
       // curl is part of the image; the port is the server's own, inside the container.
-      test: ["CMD", "curl", "-fsS", "-o", "/dev/null", healthUrl(serve, rank)],
+      test: ["CMD", "curl", "-fsS", "-o", "/dev/null", healthUrl(reach)],
       intervalSeconds: server.healthcheck.intervalSeconds,
       timeoutSeconds: server.healthcheck.timeoutSeconds,
       startPeriodSeconds: server.healthcheck.startPeriodMinutes * 60,
@@ -262,22 +260,6 @@ function tokenFile(
     mode: "0600",
     variable,
   };
-}
-
-/**
- * Returns how a rank's container is isolated from the machine: its network less than other
- * servers', its memory more. Docker stores the capability in this form. Any other form would
- * replace the container at every update.
- */
-function rankIsolation({ link }: Rank) {
-  return {
-    ipc: "private",
-    shmGiB: RANK_SHM_GIB,
-    ...(link.hcas.length === 0
-      ? {}
-      : { devices: ["/dev/infiniband"], capabilities: ["CAP_IPC_LOCK"] }),
-    network: HOST_NETWORK,
-  } as const;
 }
 
 /** The variables that are the same on every machine of a server. */

@@ -2,14 +2,14 @@ import { join } from "node:path";
 import { isLoopback, originFromContainer } from "../../machines/address";
 import { scriptText } from "../../machines/shell";
 import { MIB_PER_GIB } from "../../units/memory";
-import type { Mount, PlannedContainer } from "../planned/container";
+import { FEATURES } from "../features/registry";
+import type { Mount } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
-import { gatePort, type Rank } from "../planned/rank";
+import type { Reach } from "../planned/reach";
+import type { PlannedServer } from "../planned/servers";
 import type { MachineSettings } from "../settings/machine";
 import { namedOnHub } from "./hubModels";
-import { headAddress } from "./ranks";
-import type { Serve } from "./serve";
 
 /**
  * The first process of a server's container. After a reboot Docker starts it at once, perhaps
@@ -51,26 +51,13 @@ export const gatedEntrypoint = (container: string, first = ""): string[] => [
   container,
 ];
 
-/** What a gate has to know of its server. */
-interface Gated {
-  readonly container: Pick<
-    PlannedContainer,
-    "name" | "stopGraceSeconds" | "command" | "env" | "start"
-  >;
-  readonly serve: Pick<Serve, "port">;
-  readonly rank?: Rank;
-}
-
-/**
- * Returns the URL at which a server's container checks that it, or the head of its ranks, is
- * healthy.
- */
-export const healthUrl = ({ port }: Pick<Serve, "port">, rank: Rank | undefined): string =>
-  `http://${rank === undefined ? "127.0.0.1" : headAddress(rank)}:${port}/health`;
+/** Returns the URL at which a server's container checks that the server is healthy. */
+export const healthUrl = ({ address, port, onLink }: Reach): string =>
+  `http://${onLink ? address : "127.0.0.1"}:${port}/health`;
 
 /** What the gates' file says beside the machine's settings. */
 interface GateNeeds {
-  readonly servers: readonly Gated[];
+  readonly servers: readonly PlannedServer[];
   readonly ledger: readonly LedgerLine[];
   /** Where the file goes. */
   readonly folder: string;
@@ -93,24 +80,7 @@ export function gateFile(
     ...(instanceA === "none"
       ? []
       : [["instance-a", taken("instance A"), ...instanceAFacts(instanceA)]]),
-    ...servers.flatMap(({ container, serve, rank }) => [
-      [
-        "server",
-        container.name,
-        taken(container.name),
-        Math.max(1, container.stopGraceSeconds - BEFORE_DOCKER_SECONDS),
-        healthUrl(serve, rank),
-      ],
-      ...(rank === undefined ? [] : rankLines(container.name, rank)),
-      // Whoever waits for it learns at once that it won't start.
-      ...(container.start === "onRequest" ? [["end-when-spent", container.name]] : []),
-      ...namedOnHub(container).map(({ id, revision }) => [
-        "model",
-        container.name,
-        id,
-        ...(revision === undefined ? [] : [revision]),
-      ]),
-    ]),
+    ...servers.flatMap((server) => serverLines(server, taken(server.container.name))),
   ];
   const about =
     "# Made by local-serving from the stack file, for the start gates: change it there.";
@@ -127,14 +97,22 @@ export function gateFile(
   };
 }
 
-/** A rank's own place on the link, and where the gates of the others are. */
-function rankLines(name: string, { index, nodes, link, masterPort }: Rank): (number | string)[][] {
-  const port = gatePort(masterPort);
+/** What a gate is told of its server, which takes so many MiB. */
+function serverLines(server: PlannedServer, mib: number): (readonly (number | string)[])[] {
+  const { container, reach } = server;
+  const { name, stopGraceSeconds } = container;
+  const grace = Math.max(1, stopGraceSeconds - BEFORE_DOCKER_SECONDS);
   return [
-    ["rank", name, index, link.address, port, link.interface],
-    ...nodes.flatMap(({ machine, address }, at) =>
-      at === index ? [] : [["peer", name, machine, address, port]],
-    ),
+    ["server", name, mib, grace, healthUrl(reach)],
+    ...FEATURES.flatMap((each) => each.gateLines(server)),
+    // Whoever waits for it learns at once that it won't start.
+    ...(container.start === "onRequest" ? [["end-when-spent", name]] : []),
+    ...namedOnHub(container).map(({ id, revision }) => [
+      "model",
+      name,
+      id,
+      ...(revision === undefined ? [] : [revision]),
+    ]),
   ];
 }
 

@@ -2,6 +2,7 @@ import { BYTES_PER_GIB } from "../../units/memory";
 import { gibRange, timesRange } from "../../units/ranges";
 import { thousands } from "../../units/thousands";
 import { reuseText } from "../kv";
+import { gpusOf } from "../planned/eachGpu";
 import { type ServerKv, startVerdictOf } from "./serverKv";
 import { weightBand, weightsText } from "./weightBands";
 
@@ -20,7 +21,7 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
     return `${each.atOnce} of ${tokens}${each.admitted ? "" : " (over the context window: HTTP 400)"}`;
   });
   return [
-    ...(kv.weightsGB === null ? [] : [weightsFact(kv.weightsGB, kv.ranks, room.highGiB + low)]),
+    ...(kv.weightsGB === null ? [] : [weightsFact(kv.weightsGB, gpusOf(kv), room.highGiB + low)]),
     [
       "room",
       `${roomText(room)}${kv.least === undefined ? "" : `, per rank, as on ${kv.least.machine}`}`,

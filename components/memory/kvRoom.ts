@@ -1,5 +1,6 @@
 import { defined } from "../../faults/defined";
 import { BYTES_PER_GIB, GIB_PER_GB, hundredths } from "../../units/memory";
+import { gpusOf } from "../planned/eachGpu";
 import type { ModelEvidence } from "../planned/evidence";
 import type { DataOf } from "../planned/schema/dataOf";
 import type { kvRoomSchema } from "../planned/schema/kv";
@@ -68,9 +69,7 @@ export const gpuCount = (server: InferenceServerSettings): number =>
 /** Whether the record was measured with the image that runs, and on as many GPUs. */
 export function isMeasured(server: InferenceServerSettings): boolean {
   const { measured, image } = server;
-  return (
-    measured !== undefined && isOf(image, measured) && (measured.ranks ?? 1) === gpuCount(server)
-  );
+  return measured !== undefined && isOf(image, measured) && gpusOf(measured) === gpuCount(server);
 }
 
 /** The recorded rates, if they were measured with the image that runs. */

@@ -28,10 +28,10 @@ import { plannedOnDemand } from "../on-demand/plannedOnDemand";
 import { onDemandWarnings } from "../on-demand/warnings";
 import { type Evidence, folderEvidence, modelEvidence } from "../planned/evidence";
 import { type HostInstanceFacts, NOTES, type Warning } from "../planned/facts";
-import { workerKey } from "../planned/rank";
 import { endpointOf, type Reach } from "../planned/reach";
 import { dataOf } from "../planned/schema/dataOf";
 import { hostInstanceSchema } from "../planned/schema/onHost";
+import { answers, keyElsewhere } from "../planned/servers";
 import { goneKeyWarnings } from "../settings/goneKeys";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
@@ -101,10 +101,6 @@ export interface MachinePlanned {
   readonly unreached: readonly MachineFault[];
 }
 
-/** Servers whose API is on a machine, and ranks of others. */
-const headsAndRanks = (all: readonly InferenceServerPlan[]) =>
-  [all.filter((plan) => isHead(plan)), all.filter((plan) => !isHead(plan))] as const;
-
 const reachesOf = (servers: readonly InferenceServerPlan[]) => servers.map(({ reach }) => reach);
 
 /** What parts of a machine have that runs or is written there. */
@@ -148,7 +144,8 @@ export function machinePlan(
   const directories = directoriesOf(name, machine, evidence);
   const { state, gate } = directories;
   const servers = serversOf(name, machine, { directories, machines, evidence });
-  const [inferenceServers, ranks] = headsAndRanks(servers.map(({ plan }) => plan));
+  const running = servers.map(({ plan }) => plan);
+  const inferenceServers = running.filter(answers);
   const around = services(name, machine, inferenceServers, { evidence, machines });
   const added = machineMemory(machine, servers, around.memory, meminfo);
   const { apart = [], ...memory } = memoryOn(machine, added);
@@ -162,7 +159,6 @@ export function machinePlan(
   });
   const served = { servers: inferenceServers, simpleServer: around.detail.simpleServer };
   const harness = plannedHarness(name, machine, served, (path) => onMachine(path, evidence));
-  const running = [...inferenceServers, ...ranks];
   const needs = { servers: running, ledger: [...memory.ledger.lines, ...apart], folder: gate };
   const where = { machine: name, folder: `${state}/${name}`, home: evidence.home };
   const started = { ...where, servers: inferenceServers, together: memory.together };
@@ -170,7 +166,7 @@ export function machinePlan(
   const planned: MachinePlan = {
     ...declaredFacts(name, machine, evidence.home),
     inferenceServers,
-    ranks,
+    ranks: running.filter((each) => !answers(each)),
     serve: inferenceServers.map(({ serve }) => serve),
     services: around.services,
     ...around.detail,
@@ -246,10 +242,7 @@ function totalWarnings(
   return message === undefined ? [] : [{ machine, code: "total-differs", message }];
 }
 
-/** Whether a server answers here: it runs on one machine, or this is its first. */
-const isHead = ({ rank }: InferenceServerPlan): boolean => rank === undefined || rank.index === 0;
-
-/** Every server that takes memory on a machine: its own, and workers of other machines' servers. */
+/** Every server that takes memory on a machine: its own, and those of others that also run here. */
 function serversOf(
   name: string,
   machine: MachineSettings,
@@ -264,14 +257,14 @@ function serversOf(
     own.map(([key, { model }]) => ({ key, kind: "inference-server", serves: model.kind })),
   );
   const digestOf = (place: string) => folderEvidence(evidence, [name], place)?.digest;
-  return [...own, ...workers(name, around.machines)].map(([key, given]) => {
+  return [...own, ...ofOthers(name, around.machines)].map(([key, given]) => {
     const settings = withRank(name, withFamily(given, evidence), evidence);
     const made = plannedServer(
       { machineName: name, machine, key, server: settings },
       { ...around, codingClients: clients.get(key) ?? [], digestOf },
     );
     const model = modelEvidence(evidence, settings.model.id);
-    const speed = isHead(made) ? servedSpeed(settings, model?.speeds) : undefined;
+    const speed = answers(made) ? servedSpeed(settings, model?.speeds) : undefined;
     const plan = { ...made, ...defined({ speed }) };
     return { settings, model, plan, adapterBytes: adapterBytes(name, settings, evidence) };
   });
@@ -323,20 +316,20 @@ type OnSeveral = {
 };
 
 /**
- * The servers that run on several machines: every machine of a stack looks for its ranks among
- * them.
+ * The servers that run on several machines: every machine of a stack looks among them for what
+ * runs on it.
  */
 const onSeveral = new WeakMap<StackSettings["machines"], readonly OnSeveral[]>();
 
-/** Servers of other machines that have a rank on this one, by the keys that these get here. */
-function workers(
+/** Servers of other machines that also run on this one, by the keys that these get here. */
+function ofOthers(
   name: string,
   machines: StackSettings["machines"],
 ): [string, InferenceServerSettings][] {
   const found = onSeveral.get(machines) ?? serversOnSeveral(machines);
   onSeveral.set(machines, found);
   return found.flatMap(({ head, key, server }): [string, InferenceServerSettings][] =>
-    head !== name && server.nodes?.includes(name) ? [[workerKey(head, key), server]] : [],
+    head !== name && server.nodes?.includes(name) ? [[keyElsewhere(head, key), server]] : [],
   );
 }
 

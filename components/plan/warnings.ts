@@ -9,6 +9,7 @@ import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../../vllm/
 import type { ClientKind } from "../clients/kind";
 import { type ClientPlan, codingAtInstanceA } from "../clients/plannedClients";
 import { CLIENTS } from "../clients/registry";
+import { FEATURES } from "../features/registry";
 import { harnessWarnings } from "../harness-files/plannedHarness";
 import { gpuCount, isMeasured, weightsGB } from "../memory/kvRoom";
 import { fitsMachine, type MemoryLedger } from "../memory/ledger";
@@ -19,8 +20,8 @@ import { namedPooling, readModelName, saidOfKind, unservedByName } from "../mode
 import type { ModelEvidence } from "../planned/evidence";
 import { OPERATING_SYSTEM, type Warning } from "../planned/facts";
 import { isPooling } from "../planned/modelKind";
-import type { Rank } from "../planned/rank";
 import type { Upstream } from "../planned/reach";
+import { answers } from "../planned/servers";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import type { MachineFault } from "../settings/referenceFaults";
@@ -113,9 +114,11 @@ export function machineWarnings(
     );
   if (machine.onDemand !== undefined) warnOfSubnet(machine.onDemand.subnet, warn);
   for (const { settings, model, plan } of servers)
-    if (plan.rank === undefined || plan.rank.index === 0) {
+    if (answers(plan)) {
       const warnOf: Warn = (code, message) => warn(code, `${plan.key}: ${message}`);
-      serverWarnings(settings, model, plan.rank, warnOf);
+      for (const [code, text] of FEATURES.flatMap((each) => each.warnings(plan)))
+        warnOf(code, text);
+      serverWarnings(settings, model, warnOf);
       for (const { code, message } of startWarnings(plan.container)) warnOf(code, message);
     }
   for (const [code, message] of harnessWarnings(machine)) warn(code, message);
@@ -125,14 +128,8 @@ export function machineWarnings(
 function serverWarnings(
   server: InferenceServerSettings,
   model: ModelEvidence | undefined,
-  rank: Rank | undefined,
   warn: Warn,
 ): void {
-  if (rank?.link.hcas.length === 0) {
-    const machines = rank.nodes.map(({ machine }) => `\`machines.${machine}.link\``).join(" and ");
-    const message = `its ranks use sockets, not RDMA, so each token waits for them. Declare the link's RDMA devices, \`hcas\` (\`ibdev2netdev\` prints them) and \`gidIndex\`, below ${machines}.`;
-    warn("link-by-sockets", message);
-  }
   const version = vllmOf(server);
   if (
     server.moeBackend === undefined &&

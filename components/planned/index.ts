@@ -3,6 +3,7 @@
  * again.
  */
 export { folderHashes, inNameOrder, LABEL, type PlannedContainer } from "./container";
+export { gpusOf } from "./eachGpu";
 export type { Evidence } from "./evidence";
 export { OPERATING_SYSTEM, type SettingToChange } from "./facts";
 export type { PlannedFile } from "./file";

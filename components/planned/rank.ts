@@ -1,5 +1,5 @@
 import type { DataOf } from "./schema/dataOf";
-import type { rankSchema } from "./schema/servers";
+import type { rankSchema } from "./schema/rank";
 
 /**
  * One rank of a server over several machines. Rank 0, the *head*, has the API; the others, the
@@ -12,12 +12,6 @@ export type Link = Rank["link"];
 
 /** Port, on the link, by which the start gates of the ranks see each other. */
 export const gatePort = (masterPort: number): number => masterPort + 1;
-
-/**
- * Key of a worker on its machine, written as a bridge's settings name a server of another machine:
- * `dgx1.b`.
- */
-export const workerKey = (head: string, key: string): string => `${head}.${key}`;
 
 /** Container of a rank, by its head's. */
 export const rankContainer = (head: string, index: number): string =>

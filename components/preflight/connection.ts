@@ -1,8 +1,8 @@
 import { lastWords } from "../../faults/lastWords";
 import { isOverSsh } from "../../machines/address";
 import { filesOf } from "../../machines/files";
+import { type PreflightFinding, refused, warned } from "../feature/finding";
 import type { MachinePlan } from "../plan/types";
-import { type PreflightFinding, refused, warned } from "./types";
 
 /** Longer than ssh itself takes to give up. */
 const CONNECT_SECONDS = 30;

@@ -5,9 +5,10 @@ import { demandOfProcess } from "../../vllm/argv/memoryDemand";
 import { processArguments } from "../../vllm/argv/processArguments";
 import { shareToDeclare, takenGiB, takesItsShare } from "../../vllm/utilization";
 import { codingAtInstanceA } from "../clients/plannedClients";
+import { type PreflightFinding, refused, warned } from "../feature/finding";
 import type { MachinePlan } from "../plan/types";
 import type { HostInstanceFacts } from "../planned/facts";
-import { type MachineFacts, type PreflightFinding, refused, warned } from "./types";
+import type { MachineFacts } from "./types";
 
 /** What is read of a machine to judge its instance A. */
 type Read = Pick<MachineFacts, "listeners" | "memory">;

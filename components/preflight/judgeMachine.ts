@@ -1,6 +1,8 @@
 import { deviceText } from "../../machines/devices/devices";
 import type { DockerFacts } from "../../machines/docker/engine";
 import { shareWithin, takenGiB, takesItsShare } from "../../vllm/utilization";
+import { type PreflightFinding, refused, warned } from "../feature/finding";
+import { FEATURES } from "../features/registry";
 import { explained, isCertain } from "../fetch/causes";
 import { roomProblem } from "../fetch/room";
 import { adviseShare, shareRoom } from "../memory/advice";
@@ -9,13 +11,11 @@ import type { MachinePlan } from "../plan/types";
 import { serversOn } from "../planned/servers";
 import { knownTroubles } from "../supply/kernel";
 import { hostInstanceFindings } from "./judgeHostInstance";
-import { judgeLink } from "./judgeLink";
 import { judgeOnDemand } from "./judgeOnDemand";
 import { judgeSimpleServer } from "./judgeSimpleServer";
 import { ownFolderFindings } from "./ownFolders";
-import { rankPorts } from "./readLink";
 import { takenPort } from "./takenPort";
-import { type MachineFacts, type PreflightFinding, refused, warned } from "./types";
+import type { MachineFacts } from "./types";
 import { unweighedModels } from "./unweighedModels";
 import { exportOf } from "./variables";
 
@@ -24,7 +24,7 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
   return [
     ...dockerFindings(machine, facts),
     ...deviceFindings(machine, facts),
-    ...judgeLink(machine, facts.link),
+    ...FEATURES.flatMap((each, index) => each.preflight.judge(machine, facts.ofFeatures?.[index])),
     ...knownTroubles(facts.kernel).map((each) => warned(each)),
     ...hostInstanceFindings(machine, facts),
     ...memoryFindings(machine, facts),
@@ -237,9 +237,11 @@ function portFindings(
       ours.has(host) ? [] : [{ name, port: host, setting: `${block}.port` }],
     );
   });
-  // Docker publishes no port of a rank. As long as the rank is up, its listeners are its own.
-  const ranks = rankPorts(machine).filter(({ name }) => !up.some((each) => each.name === name));
-  return [...published, ...ranks]
+  // What Docker doesn't publish is a container's own as long as it is up.
+  const unpublished = FEATURES.flatMap((each) => each.preflight.ports(machine)).filter(
+    ({ name }) => !up.some((each) => each.name === name),
+  );
+  return [...published, ...unpublished]
     .filter(({ port }) => listeners.some((each) => each.port === port))
     .map(({ name, port, setting }) =>
       takenPort(name, port, setting?.split(".").at(-1) ?? "masterPort", setting),

@@ -1,13 +1,8 @@
 import { overlap, subnetOf } from "../../machines/subnet";
+import { type PreflightFinding, refused, warned } from "../feature/finding";
 import type { MachinePlan } from "../plan/types";
 import { takenPort } from "./takenPort";
-import {
-  type MachineFacts,
-  type OnDemandFacts,
-  type PreflightFinding,
-  refused,
-  warned,
-} from "./types";
+import type { MachineFacts, OnDemandFacts } from "./types";
 
 type OnDemandPlan = NonNullable<MachinePlan["onDemand"]>;
 

@@ -1,7 +1,7 @@
 import type { ReadRecord } from "../../machines/update/record";
 import { triedText, underWayText } from "../../machines/update/sentences";
 import { AGAIN_VARIABLE, VERIFIED_UPDATE_VARIABLE } from "../../machines/update/variables";
-import { type PreflightFinding, refused, warned } from "./types";
+import { type PreflightFinding, refused, warned } from "../feature/finding";
 
 /**
  * Judges settings by what `serving up --verified` has kept of them: those that were put back are

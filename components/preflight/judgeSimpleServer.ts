@@ -1,14 +1,8 @@
+import { type PreflightFinding, refused, warned } from "../feature/finding";
 import type { MachinePlan } from "../plan/types";
 import { isPep440, lowestAllowed, whyRefused } from "../releases/releases";
 import type { HostSimpleServerPlan } from "../simple-server/plannedSimpleServer";
-import {
-  type Account,
-  type PathFacts,
-  type PreflightFinding,
-  refused,
-  type SimpleServerFacts,
-  warned,
-} from "./types";
+import type { Account, PathFacts, SimpleServerFacts } from "./types";
 
 /** What a build from source says of itself. */
 const NO_RELEASE = "0.0.0";

@@ -3,10 +3,10 @@ import { jsonIn, objectOr, objectsIn, textOr } from "../../faults/json";
 import { readContainers } from "../../machines/docker/containers";
 import { docker } from "../../machines/docker/docker";
 import { filesOf } from "../../machines/files";
+import { type PreflightFinding, refused } from "../feature/finding";
 import { appliedPlanPath } from "../plan/appliedPlan";
 import type { MachinePlan } from "../plan/types";
 import { LABEL } from "../planned/container";
-import { type PreflightFinding, refused } from "./types";
 
 type Planned = Pick<MachinePlan, "name" | "dockerHost" | "network" | "containers" | "files">;
 

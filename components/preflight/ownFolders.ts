@@ -5,12 +5,13 @@ import { isIn } from "../../machines/home";
 import type { ModelFiles } from "../../machines/modelFiles";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { isText } from "../../vllm/argv/unknown";
+import { type PreflightFinding, refused } from "../feature/finding";
 import { adapterConfig, adapterFaults } from "../plan/adapterConfig";
 import { filesFaults, type OwnFolder, placeFaults } from "../plan/ownFiles";
 import type { MachinePlan } from "../plan/types";
 import { serversOn } from "../planned/servers";
 import { INSIDE } from "../settings/insideContainer";
-import { type MachineFacts, type OwnFolderFacts, type PreflightFinding, refused } from "./types";
+import type { MachineFacts, OwnFolderFacts } from "./types";
 
 /** What our own servers are always given, which is no folder of the operator's. */
 const OURS = ["/run", "/var", INSIDE.modelCache, INSIDE.jitCache];

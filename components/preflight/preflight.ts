@@ -3,15 +3,16 @@ import { defined } from "../../faults/defined";
 import { readContainers } from "../../machines/docker/containers";
 import { computerOf, filesOf } from "../../machines/files";
 import { readRecord } from "../../machines/update/readRecord";
+import { type PreflightFinding, warned } from "../feature/finding";
+import { FEATURES } from "../features/registry";
 import { type MachinePlan, type Plan, wordFor } from "../plan/types";
 import { type Locate, placed } from "../settings/places";
 import { connectionProblem } from "./connection";
-import { judgeRanks } from "./judgeLink";
 import { judgeEngines, judgeMachine } from "./judgeMachine";
 import { judgeRecord } from "./judgeRecord";
 import { otherStackFindings, readOtherStack } from "./otherStack";
 import { readMachine } from "./readMachine";
-import { type MachineFacts, type PreflightFinding, type UpdateFinding, warned } from "./types";
+import type { MachineFacts, UpdateFinding } from "./types";
 
 /** What the preflight is told of an update. */
 export interface Updating {
@@ -61,7 +62,7 @@ export async function preflight(
       (await judged(machine)).map((finding) => ({ ...finding, machine: machine.name })),
     ),
   );
-  return [...findings.flat(), ...judgeEngines(read), ...judgeRanks(read)].map(
+  return [...findings.flat(), ...judgeEngines(read), ...judgeFeatures(read)].map(
     ({ machine, verdict, message, setting, value }) => ({
       name: `preflight of ${machine}`,
       verdict,
@@ -150,3 +151,11 @@ export async function replacedFiles({
   );
   return findings.flat();
 }
+
+/** Judges what features share among machines. */
+const judgeFeatures = (machines: readonly (MachineFacts & { readonly machine: MachinePlan })[]) =>
+  FEATURES.flatMap(({ preflight: own }, index) =>
+    own.judgeAll(
+      machines.map(({ machine, ofFeatures }) => ({ machine, read: ofFeatures?.[index] })),
+    ),
+  );

@@ -7,13 +7,13 @@ import { readDocker, UP } from "../../machines/docker/engine";
 import { type Files, filesOf } from "../../machines/files";
 import { readListeners } from "../../machines/listeners";
 import { parseMeminfo } from "../../machines/memory";
+import { FEATURES } from "../features/registry";
 import { readNeeds } from "../fetch/needs";
 import type { MachinePlan } from "../plan/types";
 import { serversOn } from "../planned/servers";
 import { readKernel } from "../supply/kernel";
 import { oursOn } from "./ourContainers";
 import { readOwnFolders } from "./ownFolders";
-import { rankPorts, readLink } from "./readLink";
 import { readOnDemand } from "./readOnDemand";
 import { readSimpleServer } from "./readSimpleServer";
 import type { DirectoryFacts, MachineFacts } from "./types";
@@ -31,7 +31,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
     directories,
     fileFolders,
     simpleServer,
-    link,
+    ofFeatures,
     kernel,
     device,
     onDemand,
@@ -51,7 +51,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
       }),
     ]),
     readSimpleServer(machine, files),
-    readLink(machine, files, { meminfo }),
+    Promise.all(FEATURES.map((each) => each.preflight.read(machine, files, meminfo))),
     readKernel(files),
     // What nobody declared isn't looked for.
     machine.device === undefined ? undefined : readHardware(files).then(recognise),
@@ -67,8 +67,9 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
     ...(ownFolders.length === 0 ? {} : { ownFolders }),
     kernel,
     faultyVariables: faultyVariables(machine),
+    ofFeatures,
     asApplied: await containersAsApplied(machine, files),
-    ...defined({ simpleServer, memory, needs, link, onDemand, device: device?.id }),
+    ...defined({ simpleServer, memory, needs, onDemand, device: device?.id }),
   };
 }
 
@@ -79,7 +80,7 @@ function portsOf(machine: MachinePlan): number[] {
     ...(hostInstance === "none" ? [] : [hostInstance.port]),
     ...(onDemand === undefined ? [] : [onDemand.port]),
     ...containers.flatMap(({ ports }) => ports.map(({ host }) => host)),
-    ...rankPorts(machine).map(({ port }) => port),
+    ...FEATURES.flatMap((each) => each.preflight.ports(machine)).map(({ port }) => port),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { type PreflightFinding, refused } from "./types";
+import { type PreflightFinding, refused } from "../feature/finding";
 
 /**
  * Refuses a port that something else has. `key` is what its setting is called in words; the path of

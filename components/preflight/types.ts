@@ -1,11 +1,8 @@
-import { defined } from "../../faults/defined";
 import type { DockerFacts } from "../../machines/docker/engine";
 import type { Listener } from "../../machines/listeners";
 import type { Subnet } from "../../machines/subnet";
 import type { Needs } from "../fetch/needs";
-import type { SettingToChange } from "../planned/facts";
 import type { Kernel } from "../supply/kernel";
-import type { LinkFacts } from "./readLink";
 import type { FaultyVariable } from "./variables";
 
 /**
@@ -45,8 +42,8 @@ export interface MachineFacts {
   readonly kernel: Kernel;
   /** What llama-swap needs, where it is declared. */
   readonly onDemand?: OnDemandFacts;
-  /** Its end of the link, where a rank is planned. */
-  readonly link?: LinkFacts;
+  /** What features read of it, in the order of their list. */
+  readonly ofFeatures?: readonly unknown[];
 }
 
 /** A folder of the operator's, and what is wrong with it. */
@@ -119,27 +116,6 @@ export interface DirectoryFacts {
   /** Why it can't be used; `undefined` when it can. */
   readonly problem?: string;
 }
-
-/** What the preflight found: a refusal stops before the first resource, a warning is logged. */
-export interface PreflightFinding {
-  readonly verdict: "refused" | "warned";
-  readonly message: string;
-  /** The setting of the machine that mends it, such as `instanceA.port`, where one does. */
-  readonly setting?: string;
-  /** What to write there, if known. */
-  readonly value?: SettingToChange["value"];
-}
-
-const says =
-  (verdict: PreflightFinding["verdict"]) =>
-  (message: string, setting?: string, value?: PreflightFinding["value"]): PreflightFinding => ({
-    verdict,
-    message,
-    ...defined({ setting, value }),
-  });
-
-export const refused = says("refused");
-export const warned = says("warned");
 
 /** What a policy or the preflight says about an update. */
 export interface UpdateFinding {

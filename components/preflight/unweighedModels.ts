@@ -5,10 +5,11 @@ import { GIB_PER_GB } from "../../units/memory";
 import { gpusSharing } from "../../vllm/argv/gpusSharing";
 import { demandOf } from "../../vllm/argv/memoryDemand";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
+import { type PreflightFinding, refused } from "../feature/finding";
 import { unweighedText } from "../model-name/modelName";
 import type { MachinePlan } from "../plan/types";
 import { serversOn } from "../planned/servers";
-import { type MachineFacts, type PreflightFinding, refused } from "./types";
+import type { MachineFacts } from "./types";
 
 /** The planned containers that the plan which was applied last has word for word. */
 export async function containersAsApplied(

@@ -5,13 +5,13 @@ import { canonicalEngine, hostOnNetwork, isLoopback } from "../../machines/addre
 import { totalOfAnother, whyNoServer } from "../../machines/devices/devices";
 import { BYTES_PER_GIB } from "../../units/memory";
 import { onOtherMachine } from "../bridge/settings";
+import { FEATURES } from "../features/registry";
 import { isPooling } from "../planned/modelKind";
 import { otherKind } from "../service/servers";
 import { harnessFaults } from "./harnessFaults";
 import type { MachineSettings } from "./machine";
 import { onRequestFaults } from "./onRequestFaults";
 import { ownModelFaults } from "./ownModelFaults";
-import { rankFaults } from "./rankFaults";
 import { type MachineFault, referenceFaults } from "./referenceFaults";
 import { repeatedFlags, repeatedVariable } from "./repeatedSettings";
 import type { StackSettings } from "./stackSettings";
@@ -44,7 +44,7 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
       ...referenceFaults(machine),
       ...poolingFaults(machine),
       ...ownModelFaults(machine),
-      ...rankFaults(machineName, settings.machines),
+      ...FEATURES.flatMap((each) => each.faults(machineName, settings.machines)),
       ...onRequestFaults(machine),
     ])
       fault(["machines", machineName, ...path], code, message);

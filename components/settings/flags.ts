@@ -21,8 +21,11 @@ export interface Flag {
   readonly also?: readonly string[];
   /** Keys of JSON flags in which vLLM stores the same. */
   readonly inside?: readonly JsonKey[];
-  /** The servers that have the flag: those that write text, have adapters, or run as ranks. */
-  readonly only?: "generating" | "adapters" | "ranks";
+  /**
+   * The servers that have the flag: those that write text, have adapters, or
+   * are placed by a feature, which then computes its value.
+   */
+  readonly only?: "generating" | "adapters" | "placed";
   /**
    * Whether another value needs other kernels. `same` ones do where vLLM 0.30.0 leaves the flag out
    * of the key for its compile cache (`compute_hash` of its configurations), or where it belongs to
@@ -179,11 +182,11 @@ const ROWS = [
   { setting: "maxCpuLoras", flag: "--max-cpu-loras", form: "number", only: "adapters" },
   { setting: "loraTargetModules", flag: "--lora-target-modules", form: "words", only: "adapters" },
   { setting: "allowedOrigins", flag: "--allowed-origins", form: "json", kernels: "same" },
-  { setting: "nodes", flag: "--nnodes", also: ["-n"], form: "number", only: "ranks" },
-  { setting: "nodes", flag: "--node-rank", also: ["-r"], form: "number", only: "ranks" },
-  { setting: "nodes", flag: "--headless", form: "switch", only: "ranks" },
-  { setting: "nodes", flag: "--master-addr", form: "word", only: "ranks", kernels: "same" },
-  { setting: "masterPort", flag: "--master-port", form: "number", only: "ranks" },
+  { setting: "nodes", flag: "--nnodes", also: ["-n"], form: "number", only: "placed" },
+  { setting: "nodes", flag: "--node-rank", also: ["-r"], form: "number", only: "placed" },
+  { setting: "nodes", flag: "--headless", form: "switch", only: "placed" },
+  { setting: "nodes", flag: "--master-addr", form: "word", only: "placed", kernels: "same" },
+  { setting: "masterPort", flag: "--master-port", form: "number", only: "placed" },
 ] as const satisfies readonly Flag[];
 
 /**

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { optional, strictObject } from "zod";
+import { serverKeys } from "../features/settings";
 import {
   bytes,
   containerImage,
@@ -10,7 +11,6 @@ import {
   port,
   required,
   servedName,
-  shortName,
   textMatching,
   usual,
   utilization,
@@ -118,24 +118,7 @@ export const inferenceServer = strictObject(
         "Your reason to apply this server although the plan says that it cannot start: `server-starts` then warns and shows the reason, instead of refusing. Only for somebody who knows better than the figures; `model.weightsGB` and `measured` mend those.",
       )
       .meta({ examples: ["it started with these settings on our other machine"] }),
-    nodes: optional(
-      z
-        .array(shortName())
-        .min(2, "Expected at least two machines: for a single machine, delete this line"),
-    )
-      .describe(
-        "Machines that share the model, by their names in this stack. The first must be the machine that declares the server: it is the head, which has the API. Each needs a `link`. Default: this machine alone.",
-      )
-      .meta({ examples: [["dgx1", "dgx2"]] }),
-    tensorParallelSize: usual(1, count()).describe(
-      "`--tensor-parallel-size`: parts of each layer. With `nodes`, this times `pipelineParallelSize` is the number of all their GPUs: 2 over two DGX Sparks.",
-    ),
-    pipelineParallelSize: usual(1, count()).describe(
-      "`--pipeline-parallel-size`: stages of layers, one after the other. For 3 or 5 machines, or for many requests at once.",
-    ),
-    masterPort: usual(29_501, count(1024, 65_534)).describe(
-      "`--master-port`: port on the link by which the ranks of a server with `nodes` find each other. Their start gates use the next one.",
-    ),
+    ...serverKeys,
     trustRemoteCode: usual(false, z.boolean()).describe(
       "`--trust-remote-code`: runs code that comes with the model. Only for a model you trust.",
     ),

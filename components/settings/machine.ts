@@ -4,13 +4,13 @@ import { isRecord, type JsonObject, objectOr } from "../../faults/json";
 import { EVERY_ADDRESS, HERE, isClosed } from "../../machines/address";
 import { DEVICE_IDS } from "../../machines/devices/devices";
 import { clients } from "../clients/settings";
+import { machineKeys } from "../features/settings";
 import {
   count,
   gibibytes,
   gigabytes,
   hostPath,
   listenAddress,
-  oneAddress,
   port,
   required,
   servedName,
@@ -119,50 +119,6 @@ const hostInstance = strictObject({
   "Instance A, the server on the host that must never be disturbed. Write `none` if there is no such server. Leaving the block out is refused, since it decides how much memory is left.",
 );
 
-/**
- * Addresses that internet routers don't forward. Only these are allowed, since the ranks of a model
- * check no key.
- */
-const PRIVATE = new RegExp(
-  String.raw`^(?:10\.B|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.B\.B$`.replaceAll(
-    "B",
-    String.raw`(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)`,
-  ),
-);
-
-const OF_A_LINK =
-  "Expected an IPv4 address of a private network (10.x, 172.16.x to 172.31.x, 192.168.x or 169.254.x): the ranks accept commands from anyone who can reach them";
-
-/** Whether an address is a private one, whatever stands behind a slash. */
-const isPrivate = (input: unknown) => PRIVATE.test(String(input).replace(/\/\d+$/, ""));
-
-const link = strictObject({
-  interface: textMatching(
-    /^[\w.][\w.-]{0,14}$/,
-    "Expected the name of a network interface, such as enp1s0f1np1",
-  )
-    .describe("Network interface of the link, as `ip -br link` prints it on the machine.")
-    .meta({ examples: ["enp1s0f1np1"] }),
-  address: textMatching(PRIVATE, {
-    error: ({ input }) => (isPrivate(input) ? oneAddress(OF_A_LINK)({ input }) : OF_A_LINK),
-  })
-    .describe("The machine's own address on that interface.")
-    .meta({ examples: ["192.168.100.11"] }),
-  hcas: usual(
-    [],
-    z.array(textMatching(/^\w+$/, "Expected the name of an RDMA device, such as rocep1s0f1")),
-  )
-    .describe(
-      "RDMA devices of the link, as `ibdev2netdev` prints them on the machine: two for each cable of a DGX Spark. Without them NCCL uses sockets, which is slow.",
-    )
-    .meta({ examples: [["rocep1s0f1", "roceP2p1s0f1"]] }),
-  gidIndex: optional(count(0, 255)).describe(
-    "NCCL_IB_GID_INDEX: index of the address's RoCE v2 GID, as `show_gids` prints it on the machine. Needed with `hcas`.",
-  ),
-}).describe(
-  "The machine's end of the private network to other machines, over which one model runs on several (`inferenceServers.*.nodes`). No other computer may be on it: vLLM's ranks check no key.",
-);
-
 /** One machine with everything that runs on it. */
 export const machine = strictObject(
   {
@@ -213,7 +169,7 @@ export const machine = strictObject(
     gpus: usual(1, count()).describe(
       "GPUs of the machine: 1 on a DGX Spark. A server on this machine alone can't use more.",
     ),
-    link: link.optional(),
+    ...machineKeys,
     memoryFloorGiB: z
       .number()
       .min(0)

@@ -10,8 +10,9 @@ import {
 } from "../../commandLine/layout";
 import { styled } from "../../commandLine/output";
 import { asItIs } from "../../commandLine/ownCommand";
+import { FEATURES } from "../../components/features";
 import { SIMPLE_SERVER } from "../../components/fields";
-import { type MachinePlan, type Plan, serversOn } from "../../components/plan";
+import { type MachinePlan, type Plan, placesOf, serversOn } from "../../components/plan";
 import type { PlannedContainer, PlannedFile } from "../../components/planned";
 import { counted } from "../../faults/quoting";
 import type { Judged } from "../../policies/judge";
@@ -99,7 +100,7 @@ function machineText(machine: MachinePlan, width: Width, keptStart: KeptStart): 
     heading(
       machine.endpoints.length > 0
         ? "Reached at"
-        : `Nothing here answers${machine.ranks.length > 0 ? ": the head of the ranks does" : ""}`,
+        : `Nothing here answers${serversOn(machine).length > 0 ? ": the head of the ranks does" : ""}`,
     ),
     ...table(
       machine.endpoints.map(({ name, url, network }) => [
@@ -150,7 +151,7 @@ const commandsText = ({ commands }: MachinePlan) =>
 const containerText = (machine: MachinePlan, container: PlannedContainer) => [
   "",
   heading(`Container ${container.name}`),
-  ...rankText(machine, container),
+  ...featureText(machine, container),
   ...gateText(machine, container),
   ...titlesText(machine, container),
   indented(asItIs(dockerRun(ungated(container)))),
@@ -174,32 +175,25 @@ export function fileText(
   return ["", heading(where), indented(shown)];
 }
 
-const rankOf = (machine: MachinePlan, name: string) =>
-  serversOn(machine).find(({ container }) => container.name === name)?.rank;
+/** What features say of the server in a container. */
+const featureText = (machine: MachinePlan, { name }: PlannedContainer): string[] =>
+  serversOn(machine)
+    .filter(({ container }) => container.name === name)
+    .flatMap((server) => FEATURES.flatMap((each) => each.texts.lines(server)))
+    .map((line) => `    ${line}`);
 
-/** Where the other ranks of a container's server are, and the link between them. */
-function rankText(machine: MachinePlan, { name }: PlannedContainer): string[] {
-  const rank = rankOf(machine, name);
-  if (rank === undefined) return [];
-  const { index, nodes, link } = rank;
-  const others = nodes.flatMap(({ machine, address, container }, at) =>
-    at === index ? [] : [`rank ${at} is ${container} on ${machine} (${address})`],
+/** Whether the server in a container has others, with which it starts. */
+const startsWithOthers = (machine: MachinePlan, { name }: PlannedContainer): boolean =>
+  serversOn(machine).some(
+    (server) => server.container.name === name && placesOf(machine.name, server).length > 1,
   );
-  const by =
-    link.hcas.length === 0 ? "sockets" : `RDMA on ${link.hcas.join(" and ")}, GID ${link.gidIndex}`;
-  return [
-    `    rank ${index} of ${nodes.length}${index === 0 ? ", the head, which has the API" : ""}; ${others.join(", ")}`,
-    `    link: ${link.interface}, ${link.address}, by ${by}; no other computer may be on it`,
-  ];
-}
 
 /** The gate is a long script, so the command is shown without it; `--out` writes both. */
 function gateText(machine: MachinePlan, container: PlannedContainer): string[] {
   const { hostInstance } = machine;
   if (!container.gate) return [];
   const beside = hostInstance === "none" ? "" : ", plus instance A's share while A doesn't answer";
-  const together =
-    rankOf(machine, container.name) === undefined ? "" : ", and until all ranks can start";
+  const together = startsWithOthers(machine, container) ? ", and until all ranks can start" : "";
   return [
     `    starts behind a gate: waits until MemAvailable covers what it takes${beside}${together}`,
   ];

@@ -11,25 +11,9 @@ import type { Host } from "../sees/host";
 import type { ProcessStart } from "../sees/metrics";
 import type { LlamaSwap, SwapPlan } from "../sees/onDemand/llamaSwap";
 import type { Named } from "../stack/named";
-import type { OnMachine } from "../stack/onMachines";
+import type { Common } from "./commonTarget";
 import type { Probe } from "./probe";
-
-/** What every target has. */
-interface Common {
-  /** As results name it: a container's name, or words such as `instance A`. */
-  readonly name: string;
-  readonly machine: MachinePlan;
-  readonly host: Host;
-  /** Why it can't be asked from here. */
-  readonly unreachable?: string | undefined;
-  /**
-   * NAMES of the variables with keys that its requests carry, beyond those of the machine's secret
-   * files.
-   */
-  readonly keyVariables?: readonly string[];
-  /** Keys that were read elsewhere. */
-  readonly keys?: readonly string[];
-}
+import type { RanksTarget } from "./ranksTarget";
 
 /** Something on a machine that probes ask. */
 export type Target =
@@ -68,19 +52,6 @@ export interface InstanceAClientsTarget extends Common {
   readonly declared: Exclude<MachinePlan["hostInstance"], "none">;
   /** Empty where only `--only`, or its name, asks for it. */
   readonly clients: readonly ClientPlan[];
-}
-
-/** A server over several machines, by its head. */
-export interface RanksTarget extends Common {
-  readonly kind: "ranks";
-  readonly api: Api;
-  readonly head: RankTarget;
-  readonly workers: readonly RankTarget[];
-}
-
-/** One rank of a server over several machines, and what is read on its machine. */
-export interface RankTarget extends OnMachine {
-  readonly host: Host;
 }
 
 export interface ServerTarget extends Common {
@@ -206,6 +177,6 @@ export interface TargetOptions {
   readonly about?: readonly Named[];
   /** The machine's files, processes and Docker, by the machine's Docker address. */
   readonly host: (dockerHost: string) => Host;
-  /** All machines of the plan: a server may have ranks on others. */
+  /** All machines of the plan: a server may run on others, too. */
   readonly machines?: readonly MachinePlan[];
 }

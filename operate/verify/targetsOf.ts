@@ -16,16 +16,15 @@ import { hasOnDemand, llamaSwapOf } from "../sees/onDemand/onDemand";
 import { SwapApi } from "../sees/onDemand/swapApi";
 import { stoppedServers } from "../sees/onRequest";
 import { originFromHere, type Tunnel } from "../sees/tunnel";
-import { onItsMachines } from "../stack/onMachines";
 import { type At, bridgeTargets, type Here, messagesClient } from "./bridgeTargets";
 import { instanceATargets } from "./instanceATargets";
 import { simpleModelName } from "./probes/ollamaTools";
+import { ranksTargets } from "./ranksTarget";
 import type {
   ChatUiTarget,
   HarnessTarget,
   OnDemandTarget,
   ProviderTarget,
-  RanksTarget,
   ReadFile,
   ServerTarget,
   ServiceTarget,
@@ -67,7 +66,7 @@ export async function targetsOf(
   const servers = inferenceServers(machine, at, options, { stopped, swap });
   return [
     ...(await instanceATargets(here, options, tunnel)),
-    ...serversOverMachines(machine, at, options),
+    ...ranksTargets(machine, at, options),
     ...servers,
     ...onDemandTargets(machine, at, swap),
     ...bridgeTargets(machine, host, at, servers),
@@ -129,24 +128,6 @@ function onDemandTargets(
   if (planned === undefined || swap === undefined) return [];
   const { api: _, ...place } = at(planned);
   return [{ kind: "on-demand", name: "llama-swap", ...place, keys: swap.keys, planned, swap }];
-}
-
-function serversOverMachines(
-  machine: MachinePlan,
-  at: At,
-  { machines = [machine], host }: TargetOptions,
-): RanksTarget[] {
-  return machine.inferenceServers.flatMap((server): RanksTarget[] => {
-    const ranks = onItsMachines({ machine, server }, machines);
-    const [head, ...workers] = ranks.map((each) => ({
-      ...each,
-      host: host(each.machine.dockerHost),
-    }));
-    const name = server.container.name;
-    return head === undefined || workers.length === 0
-      ? []
-      : [{ kind: "ranks", name, ...at(server.reach), head, workers }];
-  });
 }
 
 function chatUis({ chatUi }: MachinePlan, at: At, stopped: readonly string[]): ChatUiTarget[] {

@@ -1,5 +1,5 @@
 import { imageReference } from "../../machines/docker/imageReference";
-import { isOn, readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
+import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
 import { type Invocations, loadsEngine, mentionsServer } from "../../vllm/argv/serverInvocations";
 import { isText, text, type Word } from "../../vllm/argv/unknown";
 import { droppedVariables, engineData, engineVersions } from "../../vllm/engineData";

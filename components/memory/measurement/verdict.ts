@@ -1,6 +1,7 @@
 import { BYTES_PER_GIB, hundredths } from "../../../units/memory";
 import { gibRange, timesRange } from "../../../units/ranges";
 import type { EngineLog, EngineRefusal } from "../../kv";
+import { gpusOf } from "../../planned/eachGpu";
 import type { MeasuredSettings } from "../../settings/measured";
 import type { ServerKv } from "../serverKv";
 import { type NextSetting, nextSettings } from "./nextSettings";
@@ -33,7 +34,7 @@ export function judgeStart(
   at: string,
 ): MemoryVerdict {
   const kv = "none" in planned ? undefined : planned;
-  const log = kv === undefined || kv.ranks === 1 ? given : ofTheLeast(given, kv);
+  const log = kv === undefined || gpusOf(kv) === 1 ? given : ofTheLeast(given, kv);
   const next = kv === undefined ? [] : nextSettings(kv, log, server);
   if (log.refusal !== undefined)
     return {

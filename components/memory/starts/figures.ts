@@ -1,4 +1,5 @@
 import { hundredths } from "../../../units/memory";
+import { gpusOf } from "../../planned/eachGpu";
 import type { ModelStarts, SeenStart } from "../../planned/schema/seenStart";
 
 /**
@@ -70,5 +71,6 @@ export function heldBeside({ takenGiB, lines }: SeenStart): number | undefined {
 /** The loaded weights of one GPU, in GiB: by vLLM's own line, else by their whole size. */
 export const loadedWeights = (
   { weightsGiB }: Pick<ModelStarts, "weightsGiB">,
-  { lines, ranks: gpus }: SeenStart,
-): number | undefined => lines.weightsGiB ?? (weightsGiB === null ? undefined : weightsGiB / gpus);
+  start: SeenStart,
+): number | undefined =>
+  start.lines.weightsGiB ?? (weightsGiB === null ? undefined : weightsGiB / gpusOf(start));

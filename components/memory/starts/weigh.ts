@@ -1,4 +1,5 @@
 import { hundredths } from "../../../units/memory";
+import { gpusOf } from "../../planned/eachGpu";
 import type { ModelStarts, SeenStart } from "../../planned/schema/seenStart";
 import { type Charge, chargeOf, heldBeside, loadedWeights } from "./figures";
 import { type AskedServer, differencesFrom } from "./likeness";
@@ -70,7 +71,7 @@ export function weigh(asked: AskedServer, known: KnownStarts): Weighed {
   );
   // Of another number of GPUs, each has another part of the weights.
   const own = all.filter(
-    ({ model, start }) => model === known.own.model && start.ranks === asked.gpus,
+    ({ model, start }) => model === known.own.model && gpusOf(start) === asked.gpus,
   );
   const like = own.filter(isLike);
   const sound = all.filter(isSound);
@@ -247,9 +248,9 @@ function outliersOf(some: readonly WeighedStart[]): WeighedStart[] {
 function takenOf(asked: AskedServer, starts: readonly SeenStart[]): number | undefined {
   const differencesOf = differencesFrom(asked);
   const seen = starts.flatMap((start) => {
-    const { maxNumBatchedTokens: batch, ranks: gpus } = start;
+    const { maxNumBatchedTokens: batch } = start;
     const isLarge = batch !== null && batch >= asked.maxNumBatchedTokens;
-    const counts = isLarge && gpus === asked.gpus && differencesOf(start).length === 0;
+    const counts = isLarge && gpusOf(start) === asked.gpus && differencesOf(start).length === 0;
     return counts ? (heldBeside(start) ?? []) : [];
   });
   return seen.length === 0 ? undefined : Math.max(...seen);

@@ -83,7 +83,7 @@ const byOnly = (only: Flag["only"], say: Elsewhere) =>
 /** Flags whose values no setting simply takes. */
 const ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   ...byOnly("adapters", silent),
-  ...byOnly("ranks", () => oneGpu("")),
+  ...byOnly("placed", () => oneGpu("")),
   "--model": silent,
   "--served-model-name": (...names) => (names.every(isName) ? undefined : NO_NAME),
   "--port": silent,

@@ -25,22 +25,22 @@ export function serversOf(
   place?: Source["place"],
 ): FileRead {
   const isOne = launches.length === 1;
-  const heads = launches.filter((launch) => isOne || !isRank(launch));
-  const ranks = launches.filter((launch) => !isOne && isRank(launch));
+  const servers = launches.filter((launch) => isOne || !isHeadless(launch));
+  const parts = launches.filter((launch) => !isOne && isHeadless(launch));
   return {
-    servers: heads.map((launch) => ({
+    servers: servers.map((launch) => ({
       name: isOne ? "its command" : nameOf(launch),
       launch: () => changed(inItsBranch(launch, place)),
       ...(launch.isOptional === true ? { isAsked: true } : {}),
     })),
-    leftOut: ranks.map((launch) => ({ what: nameOf(launch), why: OF_MORE_MACHINES })),
+    leftOut: parts.map((launch) => ({ what: nameOf(launch), why: OF_MORE_MACHINES })),
     documents,
-    ...(heads.some((launch) => launch.isOptional) ? { choice: choiceText(heads, place) } : {}),
+    ...(servers.some((launch) => launch.isOptional) ? { choice: choiceText(servers, place) } : {}),
   };
 }
 
 /** Whether a start is of another machine's part of a model. */
-const isRank = ({ words }: Launch): boolean => words.includes("--headless");
+const isHeadless = ({ words }: Launch): boolean => words.includes("--headless");
 
 const OF_MORE_MACHINES = "it is a part of the model on another machine, and no server.";
 

@@ -1,7 +1,8 @@
 import { styled } from "../../../commandLine/output";
+import { FEATURES } from "../../../components/features";
 import { INSTANCE_A } from "../../../components/fields";
 import { speedTexts, startVerdictOf } from "../../../components/memory";
-import { type MachinePlan, serversOn } from "../../../components/plan";
+import { answers, type MachinePlan, serversOn } from "../../../components/plan";
 import { mayRun, setsWith } from "../../../components/together";
 import { counted } from "../../../faults/quoting";
 import { thousands } from "../../../units/thousands";
@@ -38,7 +39,7 @@ export const withRows = (machine: MachinePlan): string[] => [
 /** Servers that may not start, and those of which nobody knows it, by their keys. */
 export function doubtfulServers(machines: readonly MachinePlan[]) {
   const all = machines.flatMap((machine) =>
-    // The head of ranks answers for all of them.
+    // One container answers for all of a server.
     machine.inferenceServers.map((server) => ({
       name: machines.length > 1 ? `${machine.name}.${server.key}` : server.key,
       verdict: startOf(machine, server),
@@ -75,17 +76,14 @@ export function serverText(machine: MachinePlan, server: Server): string {
   return [
     servedModelName,
     ...doubts(machine, server),
-    ...(isWorker(server) ? [] : shareFacts(server)),
+    ...(!answers(server) ? [] : shareFacts(server)),
     takenText(machine, container.name),
-    ...rankFacts(server),
-    ...(isWorker(server) ? [] : servedFacts(server, kvOf(machine, container.name))),
+    ...FEATURES.flatMap((each) => each.texts.row(server)),
+    ...(answers(server) ? servedFacts(server, kvOf(machine, container.name)) : []),
     ...startFacts(machine, server),
     ...speedFacts(server),
   ].join(", ");
 }
-
-/** A worker serves what its head says. */
-const isWorker = ({ rank }: Server): boolean => rank !== undefined && rank.index > 0;
 
 /** Its window, and how many coding agents work at once. */
 function servedFacts({ serve }: Server, kv: ReturnType<typeof kvOf>): string[] {
@@ -131,9 +129,6 @@ function takenText(machine: MachinePlan, name: string): string {
     machine.together?.servers.find(({ container }) => container === name)?.takenGiB;
   return gib === undefined ? "memory not known" : `${gib.toFixed(2)} GiB`;
 }
-
-const rankFacts = ({ rank }: Server): string[] =>
-  rank === undefined ? [] : [`rank ${rank.index} of ${rank.nodes.length}`];
 
 /** What starts it, and which others of its machine don't run then. */
 function startFacts({ onDemand, together }: MachinePlan, { key, container }: Server): string[] {

@@ -2,6 +2,7 @@ import type { InferenceServerPlan } from "../../../components/inference-server";
 import { readEngineLog } from "../../../components/kv";
 import { adviseShare, judgeStart, shareRoom, totalFinding } from "../../../components/memory";
 import type { MachinePlan } from "../../../components/plan";
+import { gpusOf } from "../../../components/planned";
 import { defined } from "../../../faults/defined";
 import { jsonIn, objectOr } from "../../../faults/json";
 import type { ContainerState } from "../../../machines/docker/containers";
@@ -114,7 +115,7 @@ function startedServer(
     gpuMemoryUtilization: now,
     totalGiB: kv?.least?.totalGiB ?? machine.ledger.totalGiB,
     maxNumSeqs: kv?.maxNumSeqs ?? 1,
-    gpus: kv?.ranks ?? 1,
+    gpus: kv ? gpusOf(kv) : 1,
     image: state.image.includes("@sha256:") ? state.image : container.image,
     largestUtilization: room === undefined ? 0 : adviseShare(room, now).most,
     ran: ranWith(container.command),

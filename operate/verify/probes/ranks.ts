@@ -4,7 +4,8 @@ import { ask, NoAnswer } from "../../../http/ask";
 import { oneToken } from "../../sees/api";
 import { readMetrics } from "../../sees/metrics";
 import { fail, pass, passUnless, skip } from "../probe";
-import type { ProbesOf, RankTarget } from "../target";
+import type { RankTarget } from "../ranksTarget";
+import type { ProbesOf } from "../target";
 import { runningVariables } from "./chatUi";
 import { LARGEST_SHORTFALL } from "./kvCache";
 

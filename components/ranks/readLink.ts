@@ -1,17 +1,17 @@
 import type { Address, Files } from "../../machines/files";
 import { modelFolder } from "../../machines/hubCache";
-import type { MachinePlan } from "../plan/types";
+import type { OwnPort } from "../feature/feature";
 import { gatePort } from "../planned/rank";
-import { serversOn } from "../planned/servers";
+import { type PlannedMachine, serversOn } from "../planned/servers";
 
-type Ranked = Pick<MachinePlan, "inferenceServers" | "ranks">;
+type Ranked = Pick<PlannedMachine, "inferenceServers" | "ranks">;
 
 /** The ranks of a machine; all of them have the same link. */
 export const linkedRanks = (machine: Ranked) =>
   serversOn(machine).flatMap((server) => (server.rank ? [{ server, rank: server.rank }] : []));
 
 /** Ports that the ranks of a machine listen on. A worker's port is set below another machine. */
-export const rankPorts = (machine: Ranked) =>
+export const rankPorts = (machine: Ranked): OwnPort[] =>
   linkedRanks(machine).flatMap(({ server: { key, container, reach }, rank }) => {
     const at = rank.index === 0 ? `inferenceServers.${key}` : undefined;
     const gate = {

@@ -4,11 +4,11 @@ import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
 import type { Link } from "../../components/planned/rank";
-import { judgeLink, judgeRanks } from "../../components/preflight/judgeLink";
 import { judgeMachine } from "../../components/preflight/judgeMachine";
 import { oursOn } from "../../components/preflight/ourContainers";
-import { type LinkFacts, rankPorts, readLink } from "../../components/preflight/readLink";
 import type { MachineFacts } from "../../components/preflight/types";
+import { judgeLink, judgeRanks } from "../../components/ranks/judgeLink";
+import { type LinkFacts, rankPorts, readLink } from "../../components/ranks/readLink";
 import { HERE } from "../../machines/address";
 import { UP } from "../../machines/docker/engine";
 import { filesOf } from "../../machines/files";
@@ -217,8 +217,8 @@ describe("the link of a machine with a rank", () => {
 
 describe("the machines of one server", () => {
   const ends = (mine: Partial<LinkFacts>, other: Partial<LinkFacts>) => [
-    { machine: machineOf(0), link: { ...READY, ...mine } },
-    { machine: machineOf(1), link: { ...READY, ...other } },
+    { machine: machineOf(0), read: { ...READY, ...mine } },
+    { machine: machineOf(1), read: { ...READY, ...other } },
   ];
   const mtu = (value: number) => ({
     interface: { state: "up", mtu: value, wireless: false, defaultRoute: false },
@@ -347,7 +347,7 @@ describe("ports and containers of ranks", () => {
     fileFolders: [],
     faultyVariables: [],
     kernel: { kernel: "6.17.0-1021-nvidia", kernelArguments: [], driver: "580.95.05" },
-    link: READY,
+    ofFeatures: [READY],
   };
   const judgedPorts = (
     machine: MachinePlan,
@@ -364,7 +364,9 @@ describe("ports and containers of ranks", () => {
           containers: names.map((name) => ({ name, ports: [] })),
         },
         listeners: ports.map((port) => ({ port })),
-        link: { ...READY, addresses: READY.addresses.map((each) => ({ ...each, prefix: 24 })) },
+        ofFeatures: [
+          { ...READY, addresses: READY.addresses.map((each) => ({ ...each, prefix: 24 })) },
+        ],
       },
     ).filter(({ message }) => message.startsWith("Port"));
 

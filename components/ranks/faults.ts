@@ -1,14 +1,26 @@
 import { listOf } from "../../faults/quoting";
+import type { FeatureFault } from "../feature/feature";
 import { RANK_VARIABLES } from "../planned/rank";
-import type { InferenceServerSettings } from "./inferenceServer";
-import type { MachineSettings } from "./machine";
-import type { MachineFault } from "./referenceFaults";
-import type { StackSettings } from "./stackSettings";
+import type { MachineKeys, ServerKeys } from "./keys";
 
-type Machines = StackSettings["machines"];
+/** What is read of a server's settings. */
+interface ServerSettings extends ServerKeys {
+  readonly listen: string;
+  readonly extraArgs: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** What is read of a machine's settings. */
+interface MachineSettings extends MachineKeys {
+  readonly gpus: number;
+  readonly clients: { readonly host?: string | undefined };
+  readonly inferenceServers: Readonly<Record<string, ServerSettings>>;
+}
+
+type Machines = Readonly<Record<string, MachineSettings>>;
 
 /** Faults in how servers are divided among GPUs and machines, and in the links between these. */
-export function rankFaults(own: string, machines: Machines): MachineFault[] {
+export function rankFaults(own: string, machines: Machines): FeatureFault[] {
   const machine = machines[own];
   if (machine === undefined) return [];
   const servers = Object.entries(machine.inferenceServers).flatMap(([key, server]) =>
@@ -20,7 +32,7 @@ export function rankFaults(own: string, machines: Machines): MachineFault[] {
   return [...linkFaults(own, machine, machines), ...servers];
 }
 
-const fault = (path: PropertyKey[], message: string, code = "impossible_value"): MachineFault => ({
+const fault = (path: PropertyKey[], message: string, code = "impossible_value"): FeatureFault => ({
   path,
   code,
   message,
@@ -34,12 +46,12 @@ function linkFaults(
   own: string,
   { link, clients }: MachineSettings,
   machines: Machines,
-): MachineFault[] {
+): FeatureFault[] {
   if (link === undefined) return [];
   const twin = Object.entries(machines).find(
     ([name, each]) => name !== own && each.link?.address === link.address,
   );
-  const faults: MachineFault[] = [];
+  const faults: FeatureFault[] = [];
   if (NO_CABLE.test(link.interface))
     faults.push(
       fault(
@@ -76,9 +88,9 @@ function linkFaults(
 function serverFaults(
   own: string,
   machine: MachineSettings,
-  server: InferenceServerSettings,
+  server: ServerSettings,
   machines: Machines,
-): MachineFault[] {
+): FeatureFault[] {
   const { nodes, tensorParallelSize: parts, pipelineParallelSize: stages } = server;
   if (nodes === undefined) {
     const { gpus } = machine;
@@ -95,7 +107,7 @@ function serverFaults(
 }
 
 /** A server's GPUs as its settings count them. */
-const processesOf = ({ tensorParallelSize, pipelineParallelSize }: InferenceServerSettings) =>
+const processesOf = ({ tensorParallelSize, pipelineParallelSize }: ServerSettings) =>
   `\`tensorParallelSize: ${tensorParallelSize}\`${pipelineParallelSize === 1 ? "" : ` x \`pipelineParallelSize: ${pipelineParallelSize}\``}`;
 
 /** How to divide the model among so many GPUs: the stages of the pipeline stay if they can. */
@@ -107,13 +119,13 @@ const divided = (all: number, stages: number) =>
 /** Faults in how the machines of one server share its model. */
 function sharingFaults(
   { gpus }: MachineSettings,
-  server: InferenceServerSettings,
+  server: ServerSettings,
   known: readonly (MachineSettings & { readonly name: string })[],
-): MachineFault[] {
+): FeatureFault[] {
   const { tensorParallelSize: parts, pipelineParallelSize: stages } = server;
   const counts = known.map((each) => `${each.name} ${each.gpus}`).join(", ");
   const sum = known.reduce((all, each) => all + each.gpus, 0);
-  const faults: MachineFault[] = [];
+  const faults: FeatureFault[] = [];
   if (known.some((each) => each.gpus !== gpus))
     faults.push(
       fault(
@@ -144,9 +156,9 @@ function sharingFaults(
 /** Settings of a server that its ranks get in another way, or can't have. */
 function rankSettingFaults(
   { link }: MachineSettings,
-  { listen, extraArgs, environment }: InferenceServerSettings,
-): MachineFault[] {
-  const faults: MachineFault[] = [];
+  { listen, extraArgs, environment }: ServerSettings,
+): FeatureFault[] {
+  const faults: FeatureFault[] = [];
   if (!["127.0.0.1", link?.address].includes(listen))
     faults.push(
       fault(
@@ -180,7 +192,7 @@ function nodesFault(
   own: string,
   nodes: readonly string[],
   machines: Machines,
-): MachineFault | undefined {
+): FeatureFault | undefined {
   const unknown = nodes.findIndex((name) => machines[name] === undefined);
   if (unknown >= 0)
     return fault(

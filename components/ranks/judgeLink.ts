@@ -1,8 +1,8 @@
 import { BlockList } from "node:net";
-import type { MachinePlan } from "../plan/types";
+import { type PreflightFinding, refused, warned } from "../feature/finding";
 import type { Link, Rank } from "../planned/rank";
+import type { PlannedMachine } from "../planned/servers";
 import { type Hca, type LinkFacts, linkedRanks } from "./readLink";
-import { type PreflightFinding, refused, warned } from "./types";
 
 const BROKEN_CMA =
   "CmaFree is above CmaTotal: the kernel set memory aside for kexec handover, and RDMA devices can't pin it. Add `kho=off` to GRUB_CMDLINE_LINUX in /etc/default/grub, run `sudo update-grub` and reboot.";
@@ -11,7 +11,10 @@ const BROKEN_CMA =
  * Judges a machine's end of the link. A difference is refused with what to write: nothing is
  * silently accepted. Pure.
  */
-export function judgeLink(machine: MachinePlan, facts: LinkFacts | undefined): PreflightFinding[] {
+export function judgeLink(
+  machine: PlannedMachine,
+  facts: LinkFacts | undefined,
+): PreflightFinding[] {
   const [rank] = linkedRanks(machine).map((each) => each.rank);
   if (rank === undefined || facts === undefined) return [];
   const fault = interfaceFault(rank, machine.name, facts) ?? hcaFault(rank.link, facts.hcas);
@@ -84,7 +87,10 @@ function hcaFault(
   return refused(message, "link.gidIndex", right);
 }
 
-type Ends = readonly { readonly machine: MachinePlan; readonly link?: LinkFacts }[];
+type Ends = readonly {
+  readonly machine: PlannedMachine;
+  readonly read: LinkFacts | undefined;
+}[];
 
 /** Judges what the machines of one server must share. Pure. */
 export function judgeRanks(machines: Ends): (PreflightFinding & { readonly machine: string })[] {
@@ -94,7 +100,7 @@ export function judgeRanks(machines: Ends): (PreflightFinding & { readonly machi
   return ranked.flatMap(({ machine: { name: machine }, key, rank }) => {
     const nodes = (rank?.nodes ?? []).map((node) => ({
       node,
-      link: machines.find((each) => each.machine.name === node.machine)?.link,
+      link: machines.find((each) => each.machine.name === node.machine)?.read,
     }));
     const mtus = nodes.map(({ node, link }) => [node.machine, link?.interface?.mtu] as const);
     const commits = nodes.map(
