@@ -1,7 +1,4 @@
 import { ranks } from "../ranks/ranks";
 
-/** Keys of a server in the stack file that features add. */
-export const serverKeys = ranks.settings.server;
-
-/** Keys of a machine in the stack file that features add. */
-export const machineKeys = ranks.settings.machine;
+/** Keys of a server, and of a machine, that features add to the stack file. */
+export const { server: serverKeys, machine: machineKeys } = ranks.settings;

@@ -40,7 +40,7 @@ import type { MachineFault } from "../settings/referenceFaults";
 import type { StackSettings } from "../settings/stackSettings";
 import { appliedPlan } from "./appliedPlan";
 import { deviceNotes, kvOn, memoryOn } from "./deviceFigures";
-import { adapterBytes, ownModelFindings, ownModelWarnings, withRank } from "./ownModels";
+import { adapterBytes, ownModelFindings, ownModelWarnings, withSlots } from "./ownModels";
 import {
   measuredFaults,
   modelFaults,
@@ -258,7 +258,7 @@ function serversOf(
   );
   const digestOf = (place: string) => folderEvidence(evidence, [name], place)?.digest;
   return [...own, ...ofOthers(name, around.machines)].map(([key, given]) => {
-    const settings = withRank(name, withFamily(given, evidence), evidence);
+    const settings = withSlots(name, withFamily(given, evidence), evidence);
     const made = plannedServer(
       { machineName: name, machine, key, server: settings },
       { ...around, codingClients: clients.get(key) ?? [], digestOf },
