@@ -3,7 +3,7 @@ import { command } from "../../commandLine/command";
 import { explainWriting } from "../../commandLine/exit";
 import { createFile } from "../../commandLine/replaceFile";
 import { type Harness, harnessFile } from "../harness";
-import { template } from "../templates/template";
+import { referenceFor, template } from "../templates/template";
 import { harnessOptions, homeOption } from "./options";
 
 /** The file of an automation config when none is named; the others are in the harness's folder. */
@@ -46,7 +46,7 @@ function initCommand(
       const file = named ?? (name === "automation" ? AUTOMATION_FILE : harnessFile(home, name));
       let written: boolean;
       try {
-        written = createFile(file, template(name, prefix));
+        written = createFile(file, template(name, prefix, referenceFor(file)));
       } catch (error) {
         return explainWriting(file, error);
       }

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
+import { referenceFor, template } from "../../../harness/templates/template";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../../operate/runServing";
 import { bundledHarness } from "../bundledServing";
@@ -109,6 +110,26 @@ describe("serving harness check automation", () => {
 });
 
 describe("serving harness init automation", () => {
+  test.each([
+    ["automation", "automation-config.schema.json"],
+    ["providers", "providers-profile.md"],
+    ["analytics", "session-analytics.md"],
+  ] as const)("names a reference of %s that is there", (name, page) => {
+    const file = join(temporaryFolder("config-reference-"), "file");
+    const text = template(name, "HX_", referenceFor(file));
+    const [named = ""] = text.match(new RegExp(`[\\w./-]+/docs/reference/${page}`)) ?? [];
+    expect(existsSync(resolve(file, "..", named))).toBe(true);
+    expect(text.startsWith(`# yaml-language-server: $schema=${named}\n`)).toBe(
+      name === "automation",
+    );
+  });
+
+  test("names it by a relative path where the package is in the file's project", () => {
+    const project = resolve(__dirname, "../../..");
+    expect(referenceFor(join(project, "a/b.yaml"), project)).toBe("../docs/reference");
+    expect(referenceFor("/elsewhere/b.yaml", project)).toBe(join(project, "docs/reference"));
+  });
+
   test("says what each block resolves to, and what no option was given for", async () => {
     const fixtures = resolve("test/harness/fixtures/automation");
     const file = join(fixtures, "automation.yaml");
