@@ -46,4 +46,6 @@ export function ggufText(id: string): string {
 const instead = (id: string): string =>
   isPath(id)
     ? "Serve a safetensors repository of the model, or the file with Ollama (`simpleServer`)."
-    : `Serve a safetensors repository of the model, or let Ollama serve this one: run \`ollama pull hf.co/${id}\`, and list \`hf.co/${id}\` in \`simpleServer.models\`.`;
+    : !id.includes("/")
+      ? `Its id lacks the organisation, too (ORG/${id}). Serve a safetensors repository of the model, or let Ollama serve the file (\`simpleServer\`).`
+      : `Serve a safetensors repository of the model, or let Ollama serve this one: run \`ollama pull hf.co/${id}\`, and list \`hf.co/${id}\` in \`simpleServer.models\`.`;

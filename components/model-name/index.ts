@@ -1,6 +1,7 @@
 /** The door of what a model's name says where nothing else does: its size, its kind, its format. */
 export { ggufLacks, ggufText } from "./gguf";
 export {
+  makesNoCalls,
   namedPooling,
   namedWeights,
   onEachGpu,
@@ -8,4 +9,5 @@ export {
   saidOfKind,
   unservedByName,
   unweighedText,
+  withoutOrganization,
 } from "./modelName";

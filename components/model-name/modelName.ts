@@ -44,6 +44,12 @@ export function namedPooling(id: string): "embedding" | "rerank" | undefined {
   return kind === "embedding" || kind === "rerank" ? kind : undefined;
 }
 
+/** Whether a model makes no tool calls by its name: one for vectors or scores, for speech, or a guard. */
+export function makesNoCalls(id: string): boolean {
+  const { kind } = readModelName(id);
+  return kind !== "chat" && kind !== "vision" && kind !== "audio";
+}
+
 /** Says of a model that speaks, listens, draws or is made for another program by its name why it isn't served here. */
 export function unservedByName(id: string): string | undefined {
   const { kind, bits = SIXTEEN } = readModelName(id);
@@ -154,9 +160,23 @@ const GGUF = /gguf/;
 /** Formats of GGUF files: `Q4_K_M`, `IQ2_XXS`, `UD-Q3_K_XL`; a weight has at least so many bits. */
 const GGUF_FORM = /(?<![a-z\d])(?:i?q|tq)([1-8])(?=_|$|[^a-z\d])/g;
 
-/** An id in small letters, and what of it stands behind the organisation. */
+/** Types of llama.cpp's files, which no other format has: `Q4_K_M`, `IQ4_XS`, `UD-Q4_K_XL`, `TQ1_0`. */
+const GGUF_TYPE = word(
+  "q[2-8]_[01]|q[2-8][-_]k(?:[-_](?:xxs|xs|s|m|l|xl))?|iq[1-4][-_](?:xxs|xs|s|m|nl)|tq[12]_0",
+);
+
+const isGguf = (name: string): boolean => GGUF.test(name) || GGUF_TYPE.test(name);
+
+/** The folder of a model in the hub's cache. */
+const IN_CACHE = /^.*\/models--([^/]+?)--([^/]+)(?:\/.*)?$/;
+
+/** An id in small letters, or a folder by its last part, and what of it stands behind the organisation. */
 function lettersOf(id: string) {
-  const whole = id.trim().toLowerCase();
+  const whole = id
+    .trim()
+    .toLowerCase()
+    .replace(/(.)\/+$/, "$1")
+    .replace(IN_CACHE, "$1/$2");
   return { whole, name: whole.slice(whole.lastIndexOf("/") + 1) };
 }
 
@@ -170,7 +190,7 @@ export function readModelName(id: string): ModelName {
     kind,
     ...(billions === undefined ? {} : { billions: billions.written }),
     ...(bits === undefined ? {} : { bits }),
-    gguf: GGUF.test(name),
+    gguf: isGguf(name),
   };
 }
 
@@ -181,7 +201,7 @@ export function readModelName(id: string): ModelName {
  */
 export function namedWeights(id: string): NamedWeights | undefined {
   const { whole, name } = lettersOf(id);
-  if (!HUB_ID.test(id.trim()) || IN_PART.test(name) || CUT_BY_PART.test(name)) return undefined;
+  if (!isNamed(id) || IN_PART.test(name) || CUT_BY_PART.test(name)) return undefined;
   const bits = bitsIn(whole, name);
   const read = billionsIn(name);
   const own = ownSizes(name, read !== undefined);
@@ -221,6 +241,21 @@ function writtenGB(name: string): number {
 
 /** An id of the hub, with a form of a GGUF file behind it. */
 const HUB_ID = /^[\w.-]+\/[\w.-]+(?::[\w.-]+)?$/;
+
+/** A folder, which people call as its model is called. */
+const FOLDER = /^(?:~|\.{1,2})?\/[^\s]*$/;
+
+const isNamed = (id: string): boolean => HUB_ID.test(id.trim()) || FOLDER.test(id.trim());
+
+/** Ids of the hub's first models, which have no organisation. */
+const FIRST_MODELS =
+  /^(?:gpt2(?:-\w+)?|distilgpt2|openai-gpt|(?:distil)?bert-.+|(?:distil|xlm-)?roberta-.+|albert-.+|t5-.+|xlnet-.+|ctrl)$/;
+
+/** Says of a name that is neither an id of the hub nor a folder what to write; `undefined` for any other. */
+export const withoutOrganization = (id: string): string | undefined =>
+  /[/~]/.test(id) || FIRST_MODELS.test(id)
+    ? undefined
+    : `${id} is no id of the hub, which has an organisation in front (ORG/${id}), and no folder either: write the whole id, or the folder's path.`;
 
 /** Numbers of parameters, each alone; active and effective ones (`A3B`, `E4B`) have a letter before. */
 const SIZE = /(?<![a-z\d.]|\d[_])(?:(\d+)x)?(\d+(?:[._]\d+)?)([bmt])(?![a-z\d])/g;
@@ -296,7 +331,7 @@ const SAYS_FULL = word("bf16|fp16|f16");
 function bitsIn(whole: string, name: string): number | undefined {
   const forms = [...name.matchAll(GGUF_FORM)].map(([, digit = ""]) => Number(digit));
   // Such a repository has a file of each form; only one that is named tells the bits.
-  if (GGUF.test(name)) return forms.length > 0 ? Math.min(...forms) : undefined;
+  if (isGguf(name)) return forms.length > 0 ? Math.min(...forms) : undefined;
   const counts = [...name.matchAll(/(?<![a-z\d.])(\d(?:\.\d+)?)-?(?:bits?|bpw)(?![a-z\d])/g)];
   const figures = [
     ...forms,

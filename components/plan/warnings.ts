@@ -16,7 +16,13 @@ import { fitsMachine, type MemoryLedger } from "../memory/ledger";
 import type { KnownServer } from "../memory/machineMemory";
 import type { Warn } from "../memory/memoryWarnings";
 import { COMFORTABLE_GB, weightBand, weightsOnEach } from "../memory/weightBands";
-import { namedPooling, readModelName, saidOfKind, unservedByName } from "../model-name/modelName";
+import {
+  namedPooling,
+  readModelName,
+  saidOfKind,
+  unservedByName,
+  withoutOrganization,
+} from "../model-name/modelName";
 import type { ModelEvidence } from "../planned/evidence";
 import { OPERATING_SYSTEM, type Warning } from "../planned/facts";
 import { isPooling } from "../planned/modelKind";
@@ -148,6 +154,9 @@ function serverWarnings(
     );
   const { family = "other", id } = server.model;
   for (const message of kindByName(server)) warn("kind-by-name", message);
+  const unfound = withoutOrganization(id);
+  if (unfound !== undefined)
+    warn("id-without-organization", `its model is not to be found. ${unfound}`);
   if (family !== "other" && model?.config === undefined)
     warn(
       "family-unproven",

@@ -10,8 +10,13 @@ export function withFreeNames(
   values: readonly ServerValue[],
   { into, beside = [] }: Pick<Wanted, "into" | "beside">,
 ): { readonly values: readonly ServerValue[]; readonly told: readonly string[] } {
-  if (into === undefined) return { values, told: [] };
-  const taken = new Map([...beside.flatMap(namesOf), ...declaredNames(into)]);
+  // Of servers that start on request nobody could tell which one a name means.
+  const isAsked = [values, ...beside.map((each) => each.values)].some((each) =>
+    each.some(({ path }) => path[0] === "start"),
+  );
+  if (into === undefined && !isAsked) return { values, told: [] };
+  const declared = into === undefined ? [] : declaredNames(into);
+  const taken = new Map([...beside.flatMap(namesOf), ...declared]);
   const told: string[] = [];
   const free = values.flatMap((each): ServerValue[] => {
     const { path, value } = each;

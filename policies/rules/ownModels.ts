@@ -53,6 +53,8 @@ function namesFaults(server: ServerArguments): string[] {
 
 /** Folders that hold the whole machine, or its secrets. */
 const WHOLE = ["/", "/etc", "/home", "/proc", "/root", "/run", "/sys", "/usr", "/var", "/var/run"];
+/** What pages, and `serving init`, write for a folder that the reader is to name. */
+const TO_FILL_IN = "/path/to";
 const DOCKER_STORE = "/var/lib/docker";
 const SOCKET = /(?:^|\/)docker\.sock$/;
 
@@ -60,7 +62,7 @@ const SOCKET = /(?:^|\/)docker\.sock$/;
 export const serverMounts: Rule = {
   name: "server-mounts",
   description:
-    "An inference server gets neither the Docker socket nor a whole machine as a mount, and folders of models are read-only. Folders in which programs keep keys are warned of.",
+    "An inference server gets neither the Docker socket nor a whole machine as a mount, nor a path that only stands for one (`/path/to`), and folders of models are read-only. Folders in which programs keep keys are warned of.",
   level: "mandatory",
   advises: true,
   of: TYPE.container,
@@ -133,6 +135,10 @@ function mountFaults(
   if (SOCKET.test(path) || SOCKET.test(target))
     return refused(
       `${who} is given the Docker socket, and with it the whole machine. Remove this mount, \`${source}\` at \`${target}\`.`,
+    );
+  if (isIn(path, TO_FILL_IN))
+    return refused(
+      `${who} has \`${source}\` of the machine at \`${target}\`, which only stands for a folder. Write that folder's own path, or the model's hub id.`,
     );
   if (WHOLE.includes(path) || isIn(path, DOCKER_STORE))
     return refused(

@@ -1,4 +1,5 @@
-import { parserInstead } from "../../components/inference-server";
+import { parserByName, parserInstead } from "../../components/inference-server";
+import { makesNoCalls, namedPooling, saidOfKind } from "../../components/model-name";
 import { TYPE } from "../../components/planned";
 import { isOn, type ServerArguments } from "../../vllm/argv/serverArguments";
 import { isText } from "../../vllm/argv/unknown";
@@ -20,11 +21,10 @@ export const toolCalling: Rule = {
   advises: true,
   of: TYPE.container,
   judgeResource(resource) {
-    const message = `${nameOf(resource)} has --enable-auto-tool-choice without --tool-call-parser. Add the parser of the model's family, such as \`--tool-call-parser qwen3_coder\`, or vLLM refuses to start.`;
     const servers = serversIn(resource);
     const without = servers
       .filter((server) => isOn(server, "enable-auto-tool-choice") && !hasParser(server))
-      .map(() => violation(resource, message, { setting: "tools.parser" }));
+      .map((server) => withoutParser(resource, server));
     return [...without, ...servers.flatMap((server) => otherFamilys(resource, server))];
   },
   judgeMachine: (group) => [
@@ -32,6 +32,32 @@ export const toolCalling: Rule = {
     ...hostInstanceClients(group).flatMap(judgeHostInstance),
   ],
 };
+
+/** Says of a server without a parser which one reads its model's family, or why none does. */
+function withoutParser(resource: DeclaredResource, { model }: ServerArguments): Finding {
+  const who = `${nameOf(resource)} has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses to start.`;
+  const id = isText(model) ? model : "";
+  const parser = parserByName(id, "tool");
+  if (parser !== undefined)
+    return violation(
+      resource,
+      `${who} Write \`tools.parser: ${parser}\` (\`--tool-call-parser ${parser}\`), which reads the family of ${id}.`,
+      { setting: "tools.parser", value: parser },
+    );
+  if (makesNoCalls(id)) {
+    const kind = namedPooling(id);
+    const change =
+      kind === undefined
+        ? { setting: "tools.autoChoice", value: false }
+        : { setting: "model.kind", value: kind };
+    return violation(resource, `${who} By its name, ${id} ${saidOfKind(id)}.`, change);
+  }
+  return violation(
+    resource,
+    `${who} Write the parser that its publisher names as \`tools.parser\` (\`--tool-call-parser\`), or \`tools: { autoChoice: false }\` to do without tool calls.`,
+    { setting: "tools.parser" },
+  );
+}
 
 /** The options that name a parser, with the settings of ours that make them. */
 const PARSERS = [

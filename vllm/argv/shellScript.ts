@@ -396,7 +396,7 @@ class ScriptReader {
     }
     const [whole = "", name = "", operator = ""] = found;
     this.at += whole.length;
-    if (this.arrayWords(name, operator, quoted)) return;
+    if (this.arrayWords(name, operator, quoted) || this.otherWords(name, operator, quoted)) return;
     if (name === "@" || name === "*") this.parameters(quoted && name === "*");
     else this.value(this.lookUp(name, operator), quoted);
   }
@@ -411,6 +411,25 @@ class ScriptReader {
       // What stands before or behind it in one word would go to its first or last word.
       if (this.word === "") this.word = undefined;
       for (const word of words) this.push(word);
+    }
+    return true;
+  }
+
+  /** Puts in what stands in `${NAME:+words}`, where the script says whether NAME has a value. */
+  private otherWords(name: string, operator: string, quoted: boolean): boolean {
+    const [, sign, written = ""] = /^(:?)\+([\s\S]*)$/.exec(operator) ?? [];
+    const value = sign === undefined ? undefined : this.scope.follows?.value(name, () => undefined);
+    if (value === undefined || !this.isShallow) return false;
+    if (value === "" && sign === ":") return true;
+    const place = { ...this.placeOf(this.at), setsNothing: true } as const;
+    if (quoted) {
+      const text = this.textOf(written);
+      if (text !== undefined) this.append(text);
+      return text !== undefined;
+    }
+    for (const word of new ScriptReader(written, this.scope, place).read().flat()) {
+      this.endWord();
+      this.word = isText(word) ? word : UNKNOWN;
     }
     return true;
   }

@@ -29,7 +29,7 @@ const CODING = CLIENTS.flatMap(({ key, coding }) => (coding ? [key] : []));
 export function clientsOf(
   values: readonly ServerValue[],
   { clients: all, into, key = "b" }: Pick<Wanted, "clients" | "into" | "key">,
-  parser?: string,
+  tools: { readonly parser?: string | undefined; readonly areMade: boolean },
 ): ClientsOf {
   const valueAt = (path: string) => values.find((each) => each.path.join(".") === path)?.value;
   const coding = all.filter((key) => CODING.includes(key));
@@ -39,8 +39,11 @@ export function clientsOf(
   if (valueAt("tools.autoChoice") === false)
     return {
       clients: without(coding),
+      // A model that makes no calls gets none by a parser.
       told:
-        coding.length === 0 ? [] : [noTools(parser, coding, into === undefined ? undefined : key)],
+        coding.length === 0 || !tools.areMade
+          ? []
+          : [noTools(tools.parser, coding, into === undefined ? undefined : key)],
       unfit: { keys: CODING, why: "needs structured tool calls, which the command leaves off" },
     };
   const window = Number(valueAt("maxModelLen"));

@@ -1,5 +1,6 @@
 import { startsVllmItself } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
+import { isSecretName } from "../../../faults/secrets";
 import { imageReference } from "../../../machines/docker/imageReference";
 import { isKnownOption } from "../../../vllm/argv/serverArguments";
 import { serverInvocations } from "../../../vllm/argv/serverInvocations";
@@ -8,7 +9,7 @@ import { containerFacts, type DockerOption, type DockerRun, readDockerRun } from
 import { containerVerb, DEEPEST, withoutFront } from "./front";
 import { withPlaceholders } from "./placeholder";
 import { commandsOfShell, type Launch, preparedBy, refuseEngine, serversOf } from "./started";
-import { asWritten, expansions, refuseCommand } from "./words";
+import { asWritten, expansions, type LeftOut, refuseCommand } from "./words";
 
 export const CONTAINER_PROGRAMS = new Set(["docker", "podman", "nerdctl"]);
 
@@ -25,7 +26,9 @@ export function containerRunIn(command: readonly string[], depth = 0): DockerRun
 function containerRun([program = "", ...rest]: readonly string[]): DockerRun | undefined {
   if (!CONTAINER_PROGRAMS.has(baseName(program))) return undefined;
   const [verb, ...behind] = containerVerb(rest);
-  return verb === "run" || verb === "create" ? readDockerRun(behind) : undefined;
+  if (verb !== "run" && verb !== "create") return undefined;
+  const front = rest.slice(0, rest.length - behind.length - 1);
+  return { ...readDockerRun(behind), front };
 }
 
 /** The command that a container runs. */
@@ -107,16 +110,76 @@ const toFillIn = ({ name, value }: DockerOption): DockerOption => ({
   }),
 });
 
-/** The servers of a `docker run`: by its command, or by an image that starts one itself. */
-export function inContainer(run: DockerRun): readonly Launch[] {
+/** A variable that is handed on from the shell by its name alone, with the value that it has there. */
+const handedOn =
+  (given: ReadonlyMap<string, string>) =>
+  ({ name, value = "" }: DockerOption): DockerOption => {
+    const known = name === "env" && !isSecretName(value) ? given.get(value) : undefined;
+    return { name, ...defined({ value: known === undefined ? value : `${value}=${known}` }) };
+  };
+
+/** What a container's program reads of its shell: which engine on which machine it speaks to. */
+const OF_PROGRAM =
+  /^(?:DOCKER_(?:HOST|CONTEXT|TLS_VERIFY|CERT_PATH|DEFAULT_PLATFORM)|CONTAINER_(?:HOST|CONNECTION|SSHKEY)|CONTAINERD_(?:ADDRESS|NAMESPACE))$/;
+
+const OTHER_ENGINE =
+  "it says which engine starts the container: `dockerHost` of the machine takes its place.";
+
+/** Says of each variable that steers the container's program what takes its place. */
+const steering = (given: ReadonlyMap<string, string>): LeftOut[] =>
+  [...given].flatMap(([name, value]) => {
+    const words = [`Environment=${name}=${value}`, `${name}=${value}`, name];
+    return OF_PROGRAM.test(name)
+      ? [{ what: `the variable ${name}`, why: OTHER_ENGINE, words }]
+      : [];
+  });
+
+/** The same of an option in front of the verb: `docker --context spark run`. */
+const engineOption = ({ front = [] }: DockerRun): LeftOut[] =>
+  front.some((word) => /^(?:-[Hc]|--(?:host|context|connection|url))(?:=|$)/.test(word))
+    ? [
+        {
+          what: `\`${asWritten(front.join(" "))}\` of its program`,
+          why: OTHER_ENGINE,
+          words: front,
+        },
+      ]
+    : [];
+
+const OPEN_WORDS =
+  "which options of `docker run` a shell puts there isn't known: write yourself what the server needs of them.";
+
+/** Words of which only a shell knows which options they are. */
+function openText(word: string): LeftOut {
+  const all = expansions(word);
+  const names = all.flatMap((each) => /^\$?\{?(\w+)/.exec(each)?.[1] ?? []);
+  return { what: all.map(asWritten).join(" "), why: OPEN_WORDS, words: [...all, ...names] };
+}
+
+/**
+ * The servers of a `docker run`: by its command, or by an image that starts one itself. `given` are
+ * the variables of the shell that starts it.
+ */
+export function inContainer(
+  run: DockerRun,
+  given: ReadonlyMap<string, string> = new Map(),
+): readonly Launch[] {
   const { options, image = "" } = run;
-  const container = containerFacts(options.map(toFillIn));
+  const container = containerFacts(options.map(handedOn(given)).map(toFillIn));
   const { command } = insideOf(run);
   const unread = options.flatMap(({ name, value = "" }) => (name === "env-file" ? [value] : []));
   const [server] = serversOf(command, container.variables, unread);
-  const made = { image, container, leftOut: [], unread };
+  const leftOut = [...run.open.map(openText), ...steering(given), ...engineOption(run)];
+  const made = { image, container, leftOut, unread };
   if (server !== undefined)
-    return [{ ...made, ...server, leftOut: preparedBy(command), told: startedTwice(run) }];
+    return [
+      {
+        ...made,
+        ...server,
+        leftOut: [...leftOut, ...preparedBy(command)],
+        told: startedTwice(run),
+      },
+    ];
   refuseEngine(image);
   refuseEngine(command.slice(0, 3).join(" "));
   const started = startedByImage(run);

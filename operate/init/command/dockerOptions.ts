@@ -10,7 +10,7 @@ import { assigned, isAssignment } from "./assignments";
 import { libraryOfOther } from "./otherMachine";
 import { isToFill } from "./placeholder";
 import { NO_STOP_GRACE, stopGrace } from "./stopGrace";
-import { asWritten, expansions, type LeftOut, refuseCommand, standIn } from "./words";
+import { asWritten, expansions, type LeftOut, refuseCommand, scriptIn, standIn } from "./words";
 
 /** An option of `docker run` with its value, if it takes one. */
 export interface DockerOption {
@@ -24,6 +24,10 @@ export interface DockerRun {
   readonly image?: string;
   /** Words behind the image. */
   readonly rest: readonly string[];
+  /** Words in front of the image that a shell makes of something: options, if any. */
+  readonly open: readonly string[];
+  /** Options of the program itself, in front of `run`. */
+  readonly front?: readonly string[];
 }
 
 /** Full names of the short options. */
@@ -75,17 +79,58 @@ const MOST_OPTIONS = 100;
 /** Splits what follows `docker run` into its options, the image and the rest. */
 export function readDockerRun(words: readonly string[]): DockerRun {
   const options: DockerOption[] = [];
+  const open: string[] = [];
   const left = [...words];
-  while (left[0]?.startsWith("-")) {
+  while (left[0] !== undefined && (left[0].startsWith("-") || isOptions(left))) {
     const word = left.shift() ?? "";
     if (word === "--") break;
+    if (!word.startsWith("-")) {
+      const made = ownOptions(word);
+      if (made === undefined) open.push(word);
+      else left.unshift(...made);
+      continue;
+    }
     options.push(...(word.startsWith("--") ? longOption(word, left) : shortOptions(word, left)));
     if (options.length > MOST_OPTIONS)
       refuseCommand(
         `Its container has more than ${MOST_OPTIONS} variables, mounts and other options. Give those that its server needs.`,
       );
   }
-  return { options, ...behind(left) };
+  return { options, open, ...behind(left) };
+}
+
+/** `${NAME:+words}`, and what has several words: `${NAME[@]}`, or an array with what a loop adds. */
+const OTHERWISE = /^\$\{(\w+):?\+([\s\S]*)\}$/;
+const SEVERAL = /^\$(?:\{\w+\[[@*]\]|[@*]|\{[@*]\})|^\w+\+=\(/;
+/** Variables that people keep options in. */
+const CALLED_OPTIONS = /(?:ARGS?|OPTS?|OPTIONS?|FLAGS?|MOUNTS?|VOLUMES?|ENVS?|EXTRA)\w*$/i;
+
+/**
+ * Whether the first of the words, of which only a shell knows what it is, stands for options: by its
+ * form, by its name, or since another image stands behind it.
+ */
+function isOptions([word = "", next = ""]: readonly string[]): boolean {
+  const found = expansions(word);
+  const [expansion = ""] = found;
+  if (found.length !== 1 || word !== standIn(expansion)) return false;
+  if (OTHERWISE.test(expansion) || SEVERAL.test(expansion)) return true;
+  const [, name = ""] = /^\$\{?(\w+)/.exec(expansion) ?? [];
+  return (CALLED_OPTIONS.test(name) && !/IMAGE|IMG/i.test(name)) || isDockers(next);
+}
+
+/** Whether a word is an option that only a container's program has. */
+const isDockers = (word: string): boolean =>
+  /^(?:-[vpe]|--(?:volume|mount|publish|env|env-file|gpus|ipc|network|net|name|shm-size|ulimit|rm|restart|runtime|entrypoint|privileged))(?:=|$)/.test(
+    word,
+  );
+
+/** The options in `${NAME:+-e "NAME=$NAME"}`: what is put in there is the variable's own value. */
+function ownOptions(word: string): readonly string[] | undefined {
+  const [, name = "", written = ""] = OTHERWISE.exec(expansions(word)[0] ?? "") ?? [];
+  if (name === "" || !new RegExp(`\\$\\{?${name}\\b`).test(written)) return undefined;
+  const [only, ...others] = scriptIn(written).commands;
+  const made = only?.words ?? [];
+  return others.length === 0 && made[0]?.startsWith("-") ? made : undefined;
 }
 
 /** Older names of options. */
@@ -136,6 +181,8 @@ export interface ContainerFacts {
   readonly variables: ReadonlyMap<string, string>;
   /** Port of the machine by the port inside. */
   readonly ports: ReadonlyMap<number, number>;
+  /** Its program gives it the machine's own network, without an option that says so. */
+  readonly isOnHost?: true;
   /** Folder of the machine with the models, where it isn't the usual one. */
   readonly modelCache?: string;
   /** How long it may take to end, where a server may have that. */
@@ -282,6 +329,7 @@ function mountFacts(option: DockerOption, cacheInside: string | undefined): Beco
   const what = written(option);
   const other = libraryOfOther(source, target);
   if (other !== undefined) return { leftOut: [leftOut(option, other)] };
+  if (OF_CODE.test(target)) return { leftOut: [leftOut(option, OVER_CODE)] };
   const [from, to] = [sourceOf(source), plainFolder(target)];
   const isOfShell = from === undefined && !VOLUME_NAME.test(source);
   return {
@@ -292,6 +340,11 @@ function mountFacts(option: DockerOption, cacheInside: string | undefined): Beco
     leftOut: [leftOut(option, `${NO_VOLUME}${mountText(source, from, to)}`)],
   };
 }
+
+/** Files and folders of an image's own programs. */
+const OF_CODE = /\/(?:site|dist)-packages(?:\/|$)|\/vllm\/\w+\/.*\.py$/;
+const OVER_CODE =
+  "it lies over the image's own code, so that without it another vLLM runs: build an image that has it (`FROM` that image, `COPY`), and pin that.";
 
 /** The folder of the machine in which the models lie, where a volume holds more than them. */
 function cacheBelow(from: string | undefined, to: string, inside = ""): string | undefined {
@@ -347,8 +400,15 @@ function leftOut(option: DockerOption, why: string): LeftOut {
   const what = written(option);
   // A value that isn't shown may be a secret.
   const isShown = value !== "" && what.endsWith(asWritten(value));
-  return { what, why, words: isShown ? [value, ...names] : names };
+  if (!isShown) return { what, why, words: names };
+  const both = names.flatMap((each) => [`${each} ${value}`, `${each}=${value}`]);
+  // A number or a short word stands in other lines, too.
+  const rest = value.length < UNLIKE_OTHERS ? [...names, value] : [value, ...names];
+  return { what, why, words: [...both, ...rest] };
 }
+
+/** Characters of a value that no other option has by chance. */
+const UNLIKE_OTHERS = 8;
 
 /** An option as it was written, where that holds no secret. */
 function written({ name, value }: DockerOption): string {

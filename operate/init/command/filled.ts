@@ -63,7 +63,7 @@ function withoutUnknown(
 ) {
   const leftOut: LeftOut[] = [];
   const kept: string[] = [];
-  for (const word of words) {
+  for (const [at, word] of words.entries()) {
     const unknown = expansions(word);
     const flag = kept.at(-1) ?? "";
     if (unknown.length === 0) kept.push(word);
@@ -76,13 +76,14 @@ function withoutUnknown(
     else if (/^--?[a-z][\w-]*=/.test(word))
       leftOut.push(unknownOption(word.replace(/=.*$/s, ""), unknown));
     else if (takesValue(flag)) {
-      kept.pop();
+      // Of several values the others stay.
+      if (/^(?:-|$)/.test(words[at + 1] ?? "")) kept.pop();
       leftOut.push(unknownOption(flag, unknown));
     } else
       leftOut.push({
         what: unknown.map(asWritten).join(" "),
         why: NOT_KNOWN_WORDS,
-        words: unknown,
+        words: [...unknown, ...unknown.map((each) => each.replace(/^\$?\{?(\w+)[\s\S]*$/, "$1"))],
       });
   }
   return { words: kept, leftOut };

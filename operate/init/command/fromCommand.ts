@@ -1,5 +1,6 @@
 import { type Recipe, readRecipe } from "../../../components/catalogue";
 import { parserByName } from "../../../components/inference-server";
+import { makesNoCalls, withoutOrganization } from "../../../components/model-name";
 import { inferenceServer } from "../../../components/settings";
 import { taggedVersion } from "../../../components/supply";
 import { defined } from "../../../faults/defined";
@@ -16,6 +17,7 @@ import { LEAST_SERVER } from "../../models/leastServer";
 import { toolParser } from "../../models/mostWanted";
 import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import type { HostFacts } from "../../sees/computer/facts";
+import { pageFromProject } from "../../stack/stackFile";
 import { declaredPorts } from "../declared";
 import { readDraft } from "../draft";
 import { withFreeNames } from "../freeNames";
@@ -103,8 +105,16 @@ function serverOf(start: Launch, facts: HostFacts, base: Wanted, place: Place): 
   const wanted = { ...base, image: image.image, port };
   const chosen = chosenValues(named.values, { facts, place, recipe, wanted });
   const values = inOrder(withoutTools([...named.values, ...chosen.values]));
-  const { clients, told: ofClients, unfit } = clientsOf(values, base, parserOf(model, recipe));
+  const {
+    clients,
+    told: ofClients,
+    unfit,
+  } = clientsOf(values, base, {
+    parser: parserOf(model, recipe),
+    areMade: recipe !== undefined || !makesNoCalls(model),
+  });
   const elsewhere = launch.container?.elsewhere ?? [];
+  const ofNoUse = [...[withoutOrganization(model) ?? []].flat(), ...randomText(args)];
   return {
     server: {
       server: values,
@@ -134,7 +144,7 @@ function serverOf(start: Launch, facts: HostFacts, base: Wanted, place: Place): 
         ...ofClients,
       ],
     },
-    lacks: [...unknownFlags, ...own.lacks],
+    lacks: [...unknownFlags, ...own.lacks, ...ofNoUse],
     refused: refusedOf(image, elsewhere),
     mend: [
       ...image.mend,
@@ -142,6 +152,7 @@ function serverOf(start: Launch, facts: HostFacts, base: Wanted, place: Place): 
       ...unknownFlags,
       ...severalGpusText(leftOut),
       ...own.lacks,
+      ...ofNoUse,
       ...own.mend,
       ...runningAlready(model, facts),
     ],
@@ -214,6 +225,7 @@ function readParts(start: Launch, base: Partial<Pick<Wanted, "key" | "digests">>
       `vLLM doesn't take these words: ${surplus.join(", ")}. An option begins with two hyphens (--). ${LINE_GOES_ON}`,
     );
   refuseValues(args);
+  refuseRank(args);
   // Of vLLM's own image the policies say it.
   const faults = isOwn ? [] : engineFaults(args, new Map(), engine);
   // The file has each flag in the version's own spelling.
@@ -253,6 +265,17 @@ const snapshotText = (snapshot: Snapshot | undefined): string[] =>
 
 const CONFIG_BESIDE =
   "Give this text as a file with that one beside it, or write its options in its place.";
+
+/** Refuses another machine's part of a model, which answers nobody. */
+function refuseRank({ options }: ServerArguments): void {
+  const rank = options.get("node-rank")?.[0];
+  const isRank = isText(rank) && Number(rank) > 0;
+  if (!isRank && !options.has("headless")) return;
+  const what = isRank ? `\`--node-rank ${asWritten(String(rank))}\`` : "`--headless`";
+  refuseCommand(
+    `It is only a part of a server over several machines (${what}), and answers no requests: give the command of rank 0. ${pageFromProject("docs/guide/two-as-one.md")} describes a server over two machines.`,
+  );
+}
 
 /** Refuses switches with a value, with what to write instead. */
 function refuseValues({ valuedSwitches }: ServerArguments): void {
@@ -325,6 +348,14 @@ function portOf(args: ServerArguments, launch: Launch, facts: HostFacts, base: W
   return { port, told: taken };
 }
 
+/** Says of weights that are made up that no answer of theirs means anything. */
+const randomText = ({ options }: ServerArguments): string[] =>
+  options.get("load-format")?.[0] === "dummy"
+    ? [
+        "`--load-format dummy` fills the model with random weights, so its answers mean nothing: delete `loadFormat`, unless only speed or memory is to be measured.",
+      ]
+    : [];
+
 /** What decides how a start goes together with others; it refuses what can't be read. */
 export function glanceAt(start: Launch, { project }: Place) {
   const { launch, args, model } = readParts(start);
@@ -341,8 +372,8 @@ export function glanceAt(start: Launch, { project }: Place) {
   };
 }
 
-const sharesNetwork = ({ leftOut }: ContainerFacts): boolean =>
-  leftOut.some(({ what }) => what === "--network host");
+const sharesNetwork = ({ isOnHost, leftOut }: ContainerFacts): boolean =>
+  isOnHost === true || leftOut.some(({ what }) => what === "--network host");
 
 function askedPort(args: ServerArguments, { container }: Launch) {
   const [written] = args.options.get("port") ?? [];

@@ -27,9 +27,11 @@ import {
   asWritten,
   expansions,
   type LeftOut,
+  reasonOf,
   refuseCommand,
   type ScriptCommand,
   type ScriptRead,
+  type SourcedFile,
   scriptIn,
   shellVariable,
   unlessRefused,
@@ -39,27 +41,66 @@ import {
 export interface Launches {
   readonly launches: readonly Launch[];
   readonly documents: readonly ScriptFile[];
+  /** Its commands of which no start can be read, where others start a server. */
+  readonly leftOut: readonly LeftOut[];
 }
 
 /** What is put into the words of a command before it is read, by the files that its script writes. */
 type Prepared = (words: readonly string[], documents: readonly ScriptFile[]) => readonly string[];
 
-/** The servers that a command or a shell script starts. */
-export function launchesIn(text: string, prepared: Prepared = (words) => words): Launches {
+/**
+ * The servers that a command or a shell script starts; `beside` gives the text of a file that lies
+ * beside it.
+ */
+export function launchesIn(
+  text: string,
+  prepared: Prepared = (words) => words,
+  beside?: (name: string) => string | undefined,
+): Launches {
   const script = PLACEHOLDER.test(text) ? rendered(text) : text;
-  const read = scriptIn(script);
-  const launches = startsOf(read, prepared).map(pickedIn(read.picked));
+  const read = scriptIn(script, { beside });
+  const { launches: all, leftOut } = startsOf(read, prepared);
+  const launches = all.map(pickedIn(read.picked)).map(sourcedIn(read.sourced));
   const open = launches.flatMap((launch) => modelVariable(launch) ?? [])[0];
-  const all = read.alternatives.get(open ?? "") ?? [];
+  const found = read.alternatives.get(open ?? "") ?? [];
   // What an option or a question gives is no model that could be chosen.
-  const known = all.filter(({ value }) => expansions(value).length === 0);
-  const alternatives = known.length > 0 ? known : all;
-  if (alternatives.length === 0) return { launches, documents: read.documents };
+  const known = found.filter(({ value }) => expansions(value).length === 0);
+  const alternatives = known.length > 0 ? known : found;
+  const beginning = { documents: read.documents, leftOut };
+  if (alternatives.length === 0) return { launches, ...beginning };
   const each = alternatives.map(({ value, decided }) =>
-    startsOf(scriptIn(script, { decided }), prepared).map(asChosen(open ?? "", value)),
+    startsOf(scriptIn(script, { decided, beside }), prepared)
+      .launches.map(sourcedIn(read.sourced))
+      .map(asChosen(open ?? "", value)),
   );
-  return { launches: unlike(each), documents: read.documents };
+  return { launches: unlike(each), ...beginning };
 }
+
+/** A start with each file that its script reads as a part of itself and that isn't at hand. */
+const sourcedIn =
+  (sourced: readonly SourcedFile[]) =>
+  (launch: Launch): Launch => {
+    if (sourced.length === 0) return launch;
+    const open = [...launch.words, launch.image ?? "", ...launch.leftOut.flatMap(wordsOf)]
+      .flatMap(expansions)
+      .map(asWritten)
+      .filter((each) => /^\$\{?[A-Za-z_]/.test(each));
+    const names = [...new Set(open)].slice(0, MOST_NAMED).map((each) => `\`${each}\``);
+    const why = `the file isn't given, so what it sets isn't known here${names.length === 0 ? "" : ` (it may be ${listOf(names)})`}: give this text as a file with that one beside it.`;
+    return {
+      ...launch,
+      unread: [...(launch.unread ?? []), ...sourced.map(({ file }) => file)],
+      leftOut: [
+        ...sourced.map(({ file, line }) => ({ what: `\`. ${asWritten(file)}\``, why, line })),
+        ...launch.leftOut,
+      ],
+    };
+  };
+
+const wordsOf = ({ words = [] }: LeftOut): readonly string[] => words;
+
+/** Most unknown values of a start that a file is named for. */
+const MOST_NAMED = 8;
 
 /** The model of a start, as its words have it. */
 function modelWord({ words: [first = "", ...rest] }: Launch): string {
@@ -108,16 +149,18 @@ function unlike(branches: readonly (readonly Launch[])[]): readonly Launch[] {
 }
 
 /** The servers that the commands of a script start. */
-function startsOf({ commands, documents }: ScriptRead, prepared: Prepared): readonly Launch[] {
+function startsOf({ commands, documents }: ScriptRead, prepared: Prepared): ScriptStarts {
   const cut = commands.find(({ words: [first = ""] }) => first.startsWith("-"));
   if (cut !== undefined)
     refuseCommand(`\`${asWritten(cut.words.join(" "))}\` is no command. ${LINE_GOES_ON}`);
   const starts = new ScriptStarts((words) => prepared(words, documents));
   for (const command of commands) {
     if (starts.launches.length >= MOST_STARTS) break;
-    starts.take(command);
+    starts.tryTo(command);
   }
-  return starts.launches;
+  const [refused] = starts.refused;
+  if (refused !== undefined && starts.launches.length === 0) throw refused;
+  return starts;
 }
 
 /** What the commands of a script start, one after the other. */
@@ -127,7 +170,21 @@ class ScriptStarts {
   private readonly exported = new Map<string, string>();
   private readonly containers = new WaitingContainers();
 
+  /** What its commands are refused for that start another engine, or that can't be read. */
+  readonly refused: WrongUse[] = [];
+  readonly leftOut: LeftOut[] = [];
+
   constructor(private readonly prepared: (words: readonly string[]) => readonly string[]) {}
+
+  /** Takes a command. One that is refused hides none of the others. */
+  tryTo(command: ScriptCommand): void {
+    const refused = unlessRefused(() => this.take(command));
+    if (!(refused instanceof WrongUse)) return;
+    this.refused.push(refused);
+    const { words, line } = command;
+    if (this.leftOut.length < MOST_STARTS)
+      this.leftOut.push({ what: namedBy(words), why: reasonOf(refused, ""), ...defined({ line }) });
+  }
 
   take(command: ScriptCommand): void {
     const exported = this.containers.exported(this.exported);
@@ -164,6 +221,10 @@ class ScriptStarts {
     if (at >= 0) this.launches.splice(at, 1);
   }
 }
+
+/** A command by the words that it begins with. */
+const namedBy = (words: readonly string[]): string =>
+  `\`${asWritten(withoutFront(words).words.slice(0, 3).join(" "))}\``;
 
 /** Whether starts have a container of their own. */
 const isOwnPlace = (seen: readonly Launch[] | WrongUse): boolean =>
@@ -227,7 +288,7 @@ function launchOf(
   const name = baseName(program);
   if (/^(?:docker|podman)-compose$/.test(name)) refuseCommand(NO_COMPOSE);
   const run = containerRunIn(words);
-  if (run !== undefined) return inContainer(run);
+  if (run !== undefined) return inContainer(run, variables);
   if (CONTAINER_PROGRAMS.has(name) && containerVerb(rest)[0] === "compose")
     refuseCommand(NO_COMPOSE);
   const servers = serversOf(words, variables);

@@ -7,7 +7,7 @@ export type LineOf = (word: string, from?: number) => number | undefined;
 /** Most lines that are kept of one word: the first ones are asked for. */
 const MOST_LINES = 200;
 
-/** Finds words in the lines of a text; one line alone needs no number. */
+/** Finds words, and options with the value behind them, in the lines of a text; one line alone needs no number. */
 export function linesOf(text: string): LineOf {
   let found: Lines | undefined;
   return (word, from = 0) => {
@@ -31,8 +31,12 @@ function readLines(text: string): Lines {
   };
   for (const [index, line] of text.split("\n").entries()) {
     if (REMARK.test(line)) continue;
-    for (const [word] of line.matchAll(/[^\s"'`[\]{},]+/g))
+    let before = "";
+    for (const [word] of line.matchAll(/[^\s"'`[\]{},]+/g)) {
       for (const form of formsOf(word)) add(form, index + 1);
+      if (before.startsWith("-")) add(`${before} ${word}`, index + 1);
+      before = word;
+    }
   }
   return found;
 }

@@ -7,6 +7,7 @@ import {
   unservedByName,
 } from "../../../components/model-name";
 import { inferenceServer } from "../../../components/settings";
+import { ownValue } from "../../../faults/defined";
 import { holdsSecret } from "../../../faults/secrets";
 import type { ServerArguments } from "../../../vllm/argv/serverArguments";
 import { isText } from "../../../vllm/argv/unknown";
@@ -16,7 +17,9 @@ import { refuseCommand } from "./words";
 /** The model's id. Refuses a command that names none, or one that can't be a word. */
 export function modelOf({ model }: ServerArguments): string {
   if (!isText(model ?? undefined) || !isText(model) || model === "")
-    refuseCommand("It names no model.");
+    refuseCommand(
+      "It names no model: write the model's hub id behind `vllm serve`, or as `--model`.",
+    );
   if (!inferenceServer.shape.model.shape.id.safeParse(model).success || holdsSecret(model))
     refuseCommand("Its model is neither a hub id nor a path without blanks.");
   if (readModelName(model).gguf)
@@ -51,33 +54,60 @@ export function modelValues(
   ];
 }
 
-/** What older releases called the kinds of a model by (`--task`), which took `--runner`'s place. */
-const TASKS: Readonly<Record<string, "embedding" | "rerank">> = {
-  embed: "embedding",
-  embedding: "embedding",
-  score: "rerank",
+/** Kinds of a model by the values of options that say what it is made to do. */
+const KIND_OF: Readonly<Record<string, Readonly<Record<string, "embedding" | "rerank">>>> = {
+  convert: { embed: "embedding", classify: "rerank", reward: "rerank" },
+  task: {
+    ...{ embed: "embedding", embedding: "embedding" },
+    ...{ score: "rerank", classify: "rerank", classification: "rerank", reward: "rerank" },
+  },
 };
 
-/** Says of `--task` what it is here; nothing where no setting says the same. */
-export function taskText({ options }: ServerArguments): string[] {
-  const [task] = options.get("task") ?? [];
-  if (!isText(task) || !Object.hasOwn(TASKS, task)) return [];
-  return [
-    `\`--task ${task}\` is of an older vLLM: \`model.kind: ${TASKS[task]}\` passes \`--runner pooling\`, which took its place.`,
-  ];
+/** The kind that an option says, and how it stands there. */
+function kindByOption({ options }: ServerArguments) {
+  for (const [option, kinds] of Object.entries(KIND_OF)) {
+    const [value] = options.get(option) ?? [];
+    const kind = isText(value) ? ownValue(kinds, value) : undefined;
+    if (kind !== undefined) return { kind, by: `--${option} ${String(value)}`, option };
+  }
+  return undefined;
 }
 
-/** The kind of a pooling model, as a command or the model's name says it. */
-function poolingKind({ options }: ServerArguments, id: string) {
-  const named = namedPooling(id);
-  const runs = ["runner", "task", "convert"].some((option) => options.has(option));
-  const [task] = options.get("task") ?? [];
-  if (isText(task) && Object.hasOwn(TASKS, task)) return named ?? TASKS[task];
-  return options.get("runner")?.[0] === "pooling"
-    ? (named ?? "embedding")
-    : runs
-      ? undefined
-      : named;
+/** Says of `--task` what it is here; nothing where no setting says the same. */
+export function taskText(args: ServerArguments): string[] {
+  const said = kindByOption(args);
+  return said?.option === "task"
+    ? [
+        `\`${said.by}\` is of an older vLLM: \`model.kind: ${said.kind}\` passes \`--runner pooling\`, which took its place.`,
+      ]
+    : [];
+}
+
+/** Words of served names and templates that leave no doubt what a model is for. */
+const PLAIN_WORDS = /embed|rerank/i;
+
+/** The kind of a pooling model by its name, or by the names and the template that it is served with. */
+function kindByName({ options }: ServerArguments, id: string) {
+  const own = namedPooling(id);
+  if (own !== undefined) return { kind: own, of: "The model's name" };
+  const others = ["served-model-name", "chat-template"]
+    .flatMap((option) => options.get(option) ?? [])
+    .filter(isText);
+  const kinds = others.flatMap((name) =>
+    PLAIN_WORDS.test(name) ? (namedPooling(name) ?? []) : [],
+  );
+  return kinds[0] === undefined ? undefined : { kind: kinds[0], of: "What it is served as" };
+}
+
+const isPoolingRunner = ({ options }: ServerArguments): boolean =>
+  options.get("runner")?.[0] === "pooling";
+
+/** The kind of a pooling model, as a command, the model's name or its served names say it. */
+function poolingKind(args: ServerArguments, id: string) {
+  const runner = args.options.get("runner")?.[0];
+  const said = kindByOption(args)?.kind;
+  if (runner === "generate") return undefined;
+  return said ?? kindByName(args, id)?.kind ?? (isPoolingRunner(args) ? "embedding" : undefined);
 }
 
 /** Whether a stack file may have a served name. */
@@ -91,18 +121,22 @@ const plainName = (name: string): string =>
     .replace(/\/$/, "")
     .toLowerCase() || "model";
 
-/** What a command leaves open of a model's kind, and its name tells. */
+/** What a command leaves open of a model's kind, and a name tells. */
 export function kindText(
   values: readonly ServerValue[],
-  { options }: ServerArguments,
+  args: ServerArguments,
   id: string,
 ): string[] {
   const kind = values.find(({ path }) => path.join(".") === "model.kind");
   if (kind !== undefined && kind.why !== AS_COMMANDED) return [];
+  const named = kindByName(args, id);
   const said = saidOfKind(id);
-  if (said !== undefined && (kind !== undefined) === (namedPooling(id) !== undefined))
+  if (said !== undefined && kind?.value === namedPooling(id))
     return [`The model's name says that it ${said}.`];
-  return options.get("runner")?.[0] === "pooling"
+  if (kindByOption(args) !== undefined) return [];
+  if (kind !== undefined && named !== undefined)
+    return [`${named.of} says its kind: \`model.kind: ${named.kind}\`.`];
+  return kind !== undefined
     ? [
         "--runner pooling doesn't say which kind: `embedding` is assumed. Write `model.kind: rerank` if the model sorts documents.",
       ]

@@ -1,3 +1,4 @@
+import { pageFromProject } from "../../stack/stackFile";
 import type { LeftOut } from "./words";
 
 /** What a person is told of a command. */
@@ -33,7 +34,7 @@ export function severalGpusText(leftOut: readonly LeftOut[]): string[] {
   return option === undefined
     ? []
     : [
-        `The command divides its model among several GPUs (${option.what}), and this server has one, which has to hold all of it: take a smaller model, or fewer bits, unless \`serving plan\` shows that it fits.`,
+        `The command divides its model among several GPUs (${option.what}), and this server has one, which has to hold all of it: take a smaller model or fewer bits, or divide it between two machines (${pageFromProject("docs/guide/two-as-one.md")}), unless \`serving plan\` shows that it fits.`,
       ];
 }
 

@@ -45,8 +45,10 @@ export function ownModels(
   const volumes = container?.volumes ?? [];
   // A recipe with an image runs in a container that its own program makes.
   const places: Places = { volumes, inContainer: (container ?? image) !== undefined };
-  const own = onMachine(model, places);
-  const isFitting = own !== undefined && fitsServer({ model: { id: own.path } });
+  const found = onMachine(model, places);
+  const isHad = found !== undefined && fitsServer({ model: { id: found.path } });
+  const own = isHad ? found : toFillIn(model, places);
+  const isFitting = own !== undefined;
   const id = isFitting ? own.path : model;
   const adapters = adaptersOf(args, places);
   const folder = isFitting
@@ -62,11 +64,14 @@ export function ownModels(
     values: [...(isInside ? [IN_IMAGE] : []), ...moved.values, ...adapters.values],
     leftOut: adapters.leftOut,
     mend: [...adapters.mend, ...moved.mend],
-    lacks: !isLost
-      ? []
-      : isInside
-        ? [insideText(model, own?.path, volumeOf(model, volumes))]
-        : folderText(model, id, places),
+    lacks:
+      own !== undefined && !isHad
+        ? [toFillInText(model, own, found?.path)]
+        : !isLost
+          ? []
+          : isInside
+            ? [insideText(model)]
+            : folderText(model, id, places),
     carried: used.flatMap((volume) => volume?.what ?? []),
   };
 }
@@ -235,7 +240,7 @@ interface MovedWord {
 /** A word of a value as the server's container has it; `before` stands in front of it. */
 function movedWord(
   word: string,
-  before: unknown,
+  { key, before }: { readonly key: string; readonly before?: unknown },
   { folder, inside, volumes, inContainer }: Moved,
 ): MovedWord {
   if (folder !== undefined && isIn(word, inside))
@@ -243,7 +248,9 @@ function movedWord(
   if (!inContainer && OF_MACHINE.test(word) && before !== "--root-path")
     return { word, lost: "a path of the machine that the server's container lacks" };
   const volume = word.startsWith("/") ? volumeOf(word, volumes) : undefined;
-  if (volume === undefined) return { word };
+  const isDraft = key === "speculative" && /^[/~]/.test(word) && !isIn(word, CACHE_INSIDE);
+  if (volume === undefined)
+    return isDraft && inContainer ? { word, lost: NO_DRAFT, remedy: DRAFT_FOLDER } : { word };
   const mount = { from: volume.source ?? "", to: volume.target };
   // A single file is no folder that could be mounted.
   const isFile = word === volume.target && /\.\w+$/.test(word);
@@ -255,12 +262,15 @@ function movedWord(
   return { word, lost: "only in a volume of the command's own container", ...defined({ remedy }) };
 }
 
+const NO_DRAFT = "no folder that a volume brings, so the image would have to have the draft model";
+const DRAFT_FOLDER = "write its hub id, or a folder of `mounts`";
+
 /** Values with paths as the server's container has them, and the mounts that they need. */
 function movedValues(values: readonly ServerValue[], places: Moved) {
   const mounts = new Map<Volume, Adapter>();
   const mend: string[] = [];
   const moved = (written: string, key: string, before?: unknown): string => {
-    const { word, mount, lost, remedy } = movedWord(written, before, places);
+    const { word, mount, lost, remedy } = movedWord(written, { key, before }, places);
     if (mount !== undefined) mounts.set(...mount);
     if (lost !== undefined)
       mend.push(`\`${key}\` names ${word}, which is ${lost}: ${remedy ?? NO_FILE}.`);
@@ -299,16 +309,31 @@ const IN_IMAGE: ServerValue = {
   why: "no folder of the machine is known to be there",
 };
 
-/** Says of a model inside the command's own container where it has to be; `folder` is the machine's. */
-function insideText(model: string, folder: string | undefined, volume?: Volume): string {
+/**
+ * What stands for the folder of the machine that a volume brings the model from, where nobody knows
+ * that one: the image can't have what a volume lies over.
+ */
+function toFillIn(model: string, { volumes }: Places) {
+  const volume = model.startsWith("/") ? volumeOf(model, volumes) : undefined;
+  return volume && { path: `/path/to${model}`, volume };
+}
+
+/** Says what to write in its place; `folder` is one of the machine that no server can have. */
+function toFillInText(
+  model: string,
+  { path, volume }: { readonly path: string; readonly volume?: Volume },
+  folder?: string,
+): string {
   const why =
     folder === undefined
-      ? volume === undefined
-        ? "no volume says which folder of the machine that is"
-        : `its volume (${volume.what}) doesn't say which folder of the machine that is`
+      ? `its volume (${volume?.what}) doesn't say which folder of the machine that is`
       : `a server can't have the folder of the machine that lies there: ${serverFault({ model: { id: folder } })?.replace(/\.$/, "")}`;
-  return `The model is the folder ${asWritten(model)} inside the command's own container, and ${why}. So it counts as one that the image brings (\`model.inImage\`). If the image lacks it, write its folder on the machine, or its hub id, as \`model.id\`, and delete \`inImage\`.`;
+  return `The model is the folder ${asWritten(model)} inside the command's own container, and ${why}. Write its folder on the machine, or its hub id, as \`model.id\`, in place of \`${path}\`: until then \`serving plan\` refuses it.`;
 }
+
+/** Says of a model inside the command's own container, which no volume brings, where it has to be. */
+const insideText = (model: string): string =>
+  `The model is the folder ${asWritten(model)} inside the command's own container, and no volume says which folder of the machine that is. So it counts as one that the image brings (\`model.inImage\`). If the image lacks it, write its folder on the machine, or its hub id, as \`model.id\`, and delete \`inImage\`.`;
 
 /** Says where a model is that no container of a server has. */
 function folderText(model: string, id: string, { inContainer }: Places): string[] {

@@ -17,11 +17,20 @@ export interface Picked {
   readonly others: readonly string[];
 }
 
-/** What a script is told before it is read: variables, and branches that it takes. */
+/** What a script is told before it is read: variables, branches that it takes, and files beside it. */
 interface Told {
   readonly variables?: ReadonlyMap<string, string> | undefined;
   readonly decided?: Decisions | undefined;
+  /** The text of a file that it reads as a part of itself. */
+  readonly beside?: ((name: string) => string | undefined) | undefined;
 }
+
+/** Files that set the paths of programs, and nothing that a server is told. */
+const OF_PROGRAMS =
+  /(?:^|\/)(?:activate|setvars\.sh|conda\.sh|nvm\.sh|setup\.(?:ba)?sh|\.?(?:bashrc|zshrc|profile|bash_profile|bash\.bashrc))$/;
+
+/** Commands that read a file as a part of the script. */
+const SOURCES = new Set([".", "source"]);
 
 /** None of a block's branches. */
 const NO_BRANCH = -1;
@@ -80,6 +89,8 @@ export class ScriptState implements Follows {
   readonly picked: Picked[] = [];
   /** Values that a variable may have, by the branches that set them. */
   readonly alternatives = new Map<string, Alternative[]>();
+  /** Places of the commands that read a file which isn't at hand. */
+  readonly sourced: number[] = [];
   private added = 0;
 
   value(name: string, given: () => string | undefined): string | undefined {
@@ -122,13 +133,15 @@ export class ScriptState implements Follows {
   constructor(
     private readonly standIn: (text: string) => string,
     private readonly written: (text: string) => string | undefined,
-    { variables = new Map(), decided = new Map() }: Told = {},
+    { variables = new Map(), decided = new Map(), beside }: Told = {},
   ) {
     this.decided = decided;
+    this.beside = beside;
     for (const [name, value] of variables) this.values.set(name, value);
   }
 
   private readonly decided: Decisions;
+  private readonly beside: Told["beside"];
 
   /** Whether a command at this place runs, as far as the branches are decided. */
   private get runs(): "surely" | "perhaps" | "never" {
@@ -169,6 +182,7 @@ export class ScriptState implements Follows {
     const { runs } = this;
     if (runs === "perhaps") this.optional.add(command);
     if (runs !== "never" && !loops) this.run(words);
+    if (runs !== "never") this.source(words, at);
     this.blocks.next(words, by);
     return words.length > 0 && runs !== "never";
   }
@@ -176,8 +190,31 @@ export class ScriptState implements Follows {
   evaluated(command: readonly Word[]): string | undefined {
     const words = command.filter(isText);
     const at = words.findIndex((word) => !RESERVED.has(word) && !SETS.test(word));
-    const text = words[at] === "eval" ? this.written(words.slice(at + 1).join(" ")) : undefined;
+    const [program = "", ...rest] = words.slice(Math.max(0, at));
+    const text =
+      program === "eval"
+        ? this.written(rest.join(" "))
+        : SOURCES.has(program)
+          ? this.sourcedText(rest)
+          : undefined;
     return text !== undefined && this.adds(text.length) ? text : undefined;
+  }
+
+  /** The text of a file that is read as a part of the script, where it is at hand. */
+  private sourcedText([file = ""]: readonly string[]): string | undefined {
+    return OF_PROGRAMS.test(file) ? undefined : this.beside?.(file);
+  }
+
+  /**
+   * Takes a file that isn't at hand: what the script left empty before it, the file may have set.
+   */
+  private source([program = "", ...rest]: readonly string[], at: number): void {
+    const [file = ""] = rest;
+    if (!SOURCES.has(program) || file === "" || OF_PROGRAMS.test(file)) return;
+    if (this.sourcedText(rest) !== undefined) return;
+    this.sourced.push(at);
+    for (const [name, value] of this.values) if (value === "") this.lose(name);
+    for (const [name, words] of this.arrays) if (words.length === 0) this.lose(name);
   }
 
   document(text: string, command: readonly Word[], filled: () => string): boolean {

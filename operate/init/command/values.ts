@@ -12,7 +12,7 @@ import { AS_COMMANDED, type ServerValue } from "../../models/serverValues";
 import { pageFromProject } from "../../stack/stackFile";
 import { NOT_EVERYBODY } from "./dockerOptions";
 import { isName, taskText } from "./model";
-import { asWritten, type LeftOut } from "./words";
+import { asWritten, expansions, type LeftOut } from "./words";
 
 type Flag = (typeof FLAGS)[number];
 
@@ -66,7 +66,11 @@ const READ_OTHERWISE: Readonly<Record<string, Read>> = {
   },
 };
 
-const NO_NAME = "one of the names has a blank, or looks like a secret.";
+/** Why names that clients ask for can't be those of a stack file. */
+const noName = (names: readonly string[]): string =>
+  names.some((name) => expansions(name).length > 0)
+    ? "what another program or a condition puts there isn't known."
+    : "one of the names has a blank, or looks like a secret.";
 
 const oneGpu = (value: string) =>
   value === "1"
@@ -85,7 +89,7 @@ const ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   ...byOnly("adapters", silent),
   ...byOnly("placed", () => oneGpu("")),
   "--model": silent,
-  "--served-model-name": (...names) => (names.every(isName) ? undefined : NO_NAME),
+  "--served-model-name": (...names) => (names.every(isName) ? undefined : noName(names)),
   "--port": silent,
   "--runner": silent,
   "--enable-auto-tool-choice": silent,
@@ -216,17 +220,43 @@ function draftsIn(options: ServerArguments["options"]) {
   return { config, unread };
 }
 
+/** Words of a draft model's name by which vLLM tells how it drafts, the first that fits. */
+const DRAFTS_BY_NAME: readonly (readonly [RegExp, string])[] = [
+  [/^\[?ngram\]?$/, "ngram"],
+  [/eagle-/i, "eagle"],
+  [/eagle3/i, "eagle3"],
+  [/dflash/i, "dflash"],
+  [/dspark/i, "dspark"],
+];
+
+/**
+ * The method that vLLM takes where none is given. Of any other draft model it is `draft_model`, for
+ * which vLLM reads in the model's config.json whether it is one of MTP or of another kind
+ * (`config/speculative.py`, `__post_init__`).
+ */
+function methodOf(model: unknown): string | undefined {
+  if (typeof model !== "string") return undefined;
+  return DRAFTS_BY_NAME.find(([words]) => words.test(model))?.[1] ?? "draft_model";
+}
+
 /** The drafts of a command. */
 function speculativeValues({ options }: ServerArguments): ArgumentValues {
   const { config, unread } = draftsIn(options);
-  const { method, num_speculative_tokens: tokens } = config;
   if (Object.keys(config).length === 0) return { values: [], leftOut: unread };
-  if (typeof method !== "string" || typeof tokens !== "number") {
-    const why = "`speculative` needs a method and the number of its draft tokens.";
+  const method = config.method ?? methodOf(config.model);
+  const isWhole = typeof method === "string" && typeof config.num_speculative_tokens === "number";
+  if (!isWhole) {
+    const lacks =
+      typeof method === "string"
+        ? "`num_speculative_tokens`, which vLLM would read in the draft model's config.json: write `speculative` with `numSpeculativeTokens`"
+        : "a method and a draft model, so vLLM refuses it";
     const what = "--speculative-config";
-    return { values: [], leftOut: [...unread, { what, why, words: [what] }] };
+    return {
+      values: [],
+      leftOut: [...unread, { what, why: `it has no ${lacks.replace(/^a /, "")}.`, words: [what] }],
+    };
   }
-  const kept = Object.entries(config).flatMap(([key, value]) => {
+  const kept = Object.entries({ ...config, method }).flatMap(([key, value]) => {
     const setting = ownValue(DRAFT_KEYS, key);
     return setting === undefined || (typeof value !== "string" && typeof value !== "number")
       ? []

@@ -32,6 +32,15 @@ export interface ScriptRead {
   readonly alternatives: ReadonlyMap<string, readonly Alternative[]>;
   /** Values that it takes of arrays with other keys beside theirs. */
   readonly picked: readonly Picked[];
+  /** Files that it reads as parts of itself, and that aren't at hand. */
+  readonly sourced: readonly SourcedFile[];
+}
+
+/** A file that a script reads as a part of itself. */
+export interface SourcedFile {
+  /** As the script names it: `"$RECIPE"`, `./model.env`. */
+  readonly file: string;
+  readonly line: number;
 }
 
 /** A simple command: a variable that isn't known stays as it is written, which `expansions` finds. */
@@ -48,6 +57,8 @@ export interface ShellGiven {
   readonly variables?: ReadonlyMap<string, string>;
   /** Branches that it takes. */
   readonly decided?: Decisions;
+  /** The text of a file that the script reads as a part of itself, where it is at hand. */
+  readonly beside?: ((name: string) => string | undefined) | undefined;
   /** The words behind `-c SCRIPT`. */
   readonly parameters?: readonly Word[];
 }
@@ -70,7 +81,9 @@ export function scriptIn(text: string, shell: ShellGiven = {}): ScriptRead {
     .replace(/^[ \t]*\$ /gm, blanks);
   // A terminal puts a sign in front of each line that goes on.
   const script = /^[ \t]*\$ /m.test(text) ? plain.replace(/(?<=\\\n)[ \t]*> /g, blanks) : plain;
-  const state = new ScriptState(standIn, evaluable, shell);
+  // A value without quotes is split at its blanks, and what only a shell knows is one word of it.
+  const standsIn = (expansion: string) => standIn(kept(expansion));
+  const state = new ScriptState(standsIn, evaluable, shell);
   const unclosed = (opener: string, at: number) => {
     const lines = plain.slice(0, at).split("\n");
     const [line, column] = [lines.length, (lines.at(-1) ?? "").length + 1];
@@ -80,7 +93,7 @@ export function scriptIn(text: string, shell: ShellGiven = {}): ScriptRead {
     );
   };
   const { parameters = [] } = shell;
-  const scope = { parameters, variables: new Map(), standIn, unclosed };
+  const scope = { parameters, variables: new Map(), standIn: standsIn, unclosed };
   const commands = simpleCommands(script, { ...scope, follows: state });
   const lineAt = linesOf(script);
   return {
@@ -91,6 +104,7 @@ export function scriptIn(text: string, shell: ShellGiven = {}): ScriptRead {
     })),
     alternatives: state.alternatives,
     picked: state.picked,
+    sourced: state.sourced.flatMap((at) => sourcedFile(script, lineAt(at).line ?? 1)),
     documents: state.documents.map(({ text: written, ...of }) => ({
       ...of,
       text: restored(written),
@@ -106,6 +120,8 @@ const SIGNS = [
   ["<", "\u{E002}"],
   [">", "\u{E003}"],
   [" ", "\u{E004}"],
+  ["\n", "\u{E005}"],
+  ["\t", "\u{E006}"],
 ] as const;
 
 const kept = (text: string): string =>
@@ -122,10 +138,19 @@ function linesOf(text: string) {
   return (at: number | undefined) => (at === undefined ? {} : { line: lines.linePos(at).line });
 }
 
+/** The file that a line of a script reads as a part of it. */
+function sourcedFile(script: string, line: number): readonly SourcedFile[] {
+  const text = script.split("\n", line)[line - 1] ?? "";
+  const [, file] = SOURCED.exec(text) ?? [];
+  return file === undefined ? [] : [{ file: restored(file), line }];
+}
+
+const SOURCED = /(?:^|[\s;&|{(])(?:\.|source)\s+("[^"]*"|'[^']*'|[^\s;&|)}]+)/;
+
 /** A text as a shell reads it again; `undefined` where another program writes a part of it. */
 const evaluable = (text: string): string | undefined =>
   expansions(text).every((each) => /^\$\{?\w+\}?$/.test(each))
-    ? text.replace(STAND_IN, "$1")
+    ? restored(text.replace(STAND_IN, "$1"))
     : undefined;
 
 const blanks = (prompt: string): string => " ".repeat(prompt.length);

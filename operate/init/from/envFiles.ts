@@ -14,7 +14,7 @@ export function withEnvFiles(
 ): readonly string[] {
   const [program = "", verb = "", ...rest] = words;
   if (verb !== "run" || !/(?:^|\/)(?:docker|podman|nerdctl)$/.test(program)) return words;
-  const { options, image = "", rest: command } = readDockerRun(rest);
+  const { options, open, image = "", rest: command } = readDockerRun(rest);
   const texts = options.map(({ name, value = "" }) =>
     name === "env-file" ? beside(value) : undefined,
   );
@@ -23,6 +23,7 @@ export function withEnvFiles(
   return dockerRunOf({
     image,
     command,
+    raw: open,
     options: [
       // The container's own variables count more, wherever they stand.
       ...variables.map(

@@ -15,9 +15,20 @@ import { type FilePart, type PublishedKind, readOf } from "./kind";
 import type { Source } from "./source";
 import { alike, type Keys, unreadIn } from "./unread";
 
-/** Variables that images of vLLM and CUDA set themselves. */
-const OF_IMAGE =
-  /^(?:PATH|HOME|HOSTNAME|TERM|LANG|LC_ALL|TZ|SHLVL|PWD|DEBIAN_FRONTEND|LD_LIBRARY_PATH|LIBRARY_PATH|(?:CUDA|NV|NVIDIA|NVARCH|UV|PYTHON|PIP|CUDNN|NCCL|OPENMPI|OMPI|CUBLAS|CUFFT|CURAND|CUSPARSE|CUSOLVER|NPP|NVJPEG|TENSORRT|TRT|BUILD)(?:_\w*|\w*VERSION|PATH)?|\w+_VERSION|TORCH_CUDA_ARCH_LIST|VLLM_USAGE_SOURCE|VLLM_BUILD\w*|VLLM_IMAGE\w*|VLLM_ENABLE_CUDA_COMPATIBILITY)$/;
+/** Variables that images of vLLM and CUDA set themselves; of a program's own settings none. */
+const OF_IMAGE = new RegExp(
+  `^(?:${[
+    "PATH|HOME|HOSTNAME|TERM|LANG|LC_ALL|TZ|SHLVL|PWD|DEBIAN_FRONTEND|LD_LIBRARY_PATH|LIBRARY_PATH",
+    "CUDA_(?:HOME|PATH|ROOT|CACHE_DISABLE|ARCH_LIST|COMPONENT_LIST|MODULE_LOADING)|CUDA\\w*VERSION",
+    "NV_\\w*|NVARCH|NVIDIA_(?!VISIBLE_DEVICES)\\w*|UV_\\w*|PIP_\\w*|PYTHON(?:PATH|IOENCODING|\\w*VERSION)",
+    "(?:CUDNN|OPENMPI|OMPI|CUBLAS|CUFFT|CURAND|CUSPARSE|CUSOLVER|NPP|NVJPEG|TENSORRT|TRT)_(?:PATH|HOME)",
+    "BUILD(?:_\\w*)?|\\w+_VERSION|TORCH_CUDA_ARCH_LIST",
+    "VLLM_USAGE_SOURCE|VLLM_BUILD\\w*|VLLM_IMAGE\\w*|VLLM_ENABLE_CUDA_COMPATIBILITY",
+  ].join("|")})$`,
+);
+
+const isUsual = (name: string, value: string | undefined): boolean =>
+  name === "NVIDIA_VISIBLE_DEVICES" && value === "all";
 
 export const dockerInspect: PublishedKind = {
   kind: "an answer of `docker inspect`",
@@ -127,7 +138,9 @@ function runOf(container: JsonObject): readonly string[] {
       ...portsOf(host.PortBindings),
       ...scalarTexts(env)
         .map(variableIn)
-        .flatMap(([name, value]) => (OF_IMAGE.test(name) ? [] : [envOption(name, value)])),
+        .flatMap(([name, value]) =>
+          OF_IMAGE.test(name) || isUsual(name, value) ? [] : [envOption(name, value)],
+        ),
     ],
   });
 }

@@ -116,8 +116,8 @@ function withMacros(text: string, macros: Macros): string {
 
 /** What becomes of the keys of a model. */
 const OF_MODEL: Keys = {
-  ...alike(true, "cmd env macros name description"),
-  metadata: true,
+  ...alike(true, "cmd env macros"),
+  ...alike("clients see a server by its names alone.", "name description metadata"),
   unlisted: (value) => (value === true ? "clients are told of each server's name." : undefined),
   ttl: "with `onDemand`, `idleMinutes` says it.",
   aliases: "write its `aliases` below the server.",
@@ -136,6 +136,7 @@ const OF_CONTAINER: Keys = {
 /** The same of the whole file. */
 const OF_FILE: Keys = {
   ...alike(true, "models macros startPort"),
+  apiKeys: "with `onDemand`, `keyVariable` names the variable with the key of its clients.",
   groups: NOT_CARRIED.togetherByMemory,
   matrix: NOT_CARRIED.togetherByMemory,
   hooks: "a server with `start: always` runs from the beginning.",
@@ -156,5 +157,5 @@ const unreadOfFile = (file: JsonObject, { lineAt }: Source): LeftOut[] =>
   unreadIn(file, OF_FILE, {
     named: (key) => `the file's \`${key}\``,
     lineAt,
-    otherwise: "nothing here takes it over.",
+    otherwise: NOT_CARRIED.setting,
   });

@@ -1,3 +1,5 @@
+import { defined } from "../../../faults/defined";
+import { containerFacts } from "../command/dockerOptions";
 import { launchesIn } from "../command/launch";
 import { recipeCommand } from "../command/recipe";
 import type { PublishedKind } from "./kind";
@@ -11,11 +13,15 @@ export const sparkRecipe: PublishedKind = {
     !hasModelMap(source),
   servers(source) {
     const [file = {}] = source.documents();
-    const { command, image, variables, leftOut } = recipeCommand(file);
-    const { launches } = launchesIn(command);
-    return serversOf({ launches, documents: [] }, ({ line: _, ...launch }) => ({
+    const { command, image, volumes, variables, leftOut } = recipeCommand(file);
+    // sparkrun starts the container on the machine's own network.
+    const inside = containerFacts(volumes.map((value) => ({ name: "volume", value })));
+    const container =
+      volumes.length === 0 ? undefined : { ...inside, variables, isOnHost: true as const };
+    const starts = launchesIn(command);
+    return serversOf({ ...starts, documents: [] }, ({ line: _, ...launch }) => ({
       ...launch,
-      ...(image === undefined ? {} : { image }),
+      ...defined({ image, container: launch.container ?? container }),
       variables: new Map([...variables, ...launch.variables]),
       leftOut,
     }));

@@ -11,8 +11,10 @@ export const shellScript: PublishedKind = {
   kind: "a shell script",
   looksLike: () => true,
   servers(source) {
-    const launches = launchesIn(source.text, (words, documents) =>
-      withEnvFiles(words, withWritten(source, documents)),
+    const launches = launchesIn(
+      source.text,
+      (words, documents) => withEnvFiles(words, withWritten(source, documents)),
+      source.beside,
     );
     return serversOf(launches, (launch) => launch, source.place);
   },
@@ -20,7 +22,7 @@ export const shellScript: PublishedKind = {
 
 /** The servers that commands start, with what is changed of each; `place` names a line of their script. */
 export function serversOf(
-  { launches, documents }: Launches,
+  { launches, documents, leftOut }: Launches,
   changed: (launch: Launch) => Launch,
   place?: Source["place"],
 ): FileRead {
@@ -33,14 +35,22 @@ export function serversOf(
       launch: () => changed(inItsBranch(launch, place)),
       ...(launch.isOptional === true ? { isAsked: true } : {}),
     })),
-    leftOut: parts.map((launch) => ({ what: nameOf(launch), why: OF_MORE_MACHINES })),
+    leftOut: [
+      ...parts.map((launch) => ({ what: nameOf(launch), why: OF_MORE_MACHINES })),
+      ...leftOut,
+    ],
     documents,
     ...(servers.some((launch) => launch.isOptional) ? { choice: choiceText(servers, place) } : {}),
   };
 }
 
 /** Whether a start is of another machine's part of a model. */
-const isHeadless = ({ words }: Launch): boolean => words.includes("--headless");
+const isHeadless = ({ words }: Launch): boolean =>
+  words.some(
+    (word, at) =>
+      word === "--headless" ||
+      (/^--node[-_]rank(?:=|$)/.test(word) && Number(word.split("=")[1] ?? words[at + 1]) > 0),
+  );
 
 const OF_MORE_MACHINES = "it is a part of the model on another machine, and no server.";
 

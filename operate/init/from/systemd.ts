@@ -56,6 +56,7 @@ function partOf({ unit, line, called }: FoundUnit, source: Source, isOnly: boole
     const start = theLaunch(words, variables);
     return {
       ...start,
+      ...defined({ from: unit.lineAt("Service", "ExecStart") }),
       unread: [...(start.unread ?? []), ...unread],
       values: [...(start.values ?? []), ...stopGraceOf(service, start)],
       leftOut: [...start.leftOut, ...leftOut],

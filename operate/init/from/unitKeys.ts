@@ -4,11 +4,30 @@ import { NOT_CARRIED } from "../notCarriedOver";
 import type { UnitFile } from "./unitFile";
 import { alike, type Keys, unreadIn } from "./unread";
 
+/** Starts in a time that are too many. */
+const STARTS_LIMITED = alike(
+  "how often a server may start again, `startsPerHour` says.",
+  "StartLimitInterval StartLimitIntervalSec StartLimitBurst StartLimitAction",
+);
+
 /** What becomes of the sections around the one that starts the server. */
 export const AROUND: Keys = {
   Unit: {
     ...alike(true, "Description Documentation SourcePath"),
-    "*": "Docker starts the container, and waits for no other unit.",
+    ...alike(
+      "Docker starts the container, and waits for no other unit.",
+      "After Before Wants Requires Requisite BindsTo PartOf Upholds PropagatesStopTo StopWhenUnneeded",
+      "RequiresMountsFor WantsMountsFor DefaultDependencies JobTimeoutSec",
+    ),
+    Conflicts:
+      "servers with `start: onRequest` are started where they fit, and `serving start` says what has to stop for one.",
+    ...STARTS_LIMITED,
+    ...alike("no other unit is started for a server.", "OnFailure OnSuccess"),
+    ...alike(
+      "nothing is asked before a start but what its start gate asks.",
+      "ConditionPathExists ConditionPathIsDirectory ConditionFileNotEmpty ConditionHost",
+      "ConditionPathIsMountPoint ConditionUser AssertPathExists AssertPathIsDirectory",
+    ),
   },
   Install: {
     // A container here is started after a reboot, too.
@@ -29,11 +48,13 @@ export const OF_SERVICE: Keys = {
   ...alike(
     "Docker waits by its own rule before it starts a container again.",
     "RestartSec RestartSteps RestartMaxDelaySec RestartPreventExitStatus",
-    "StartLimitInterval StartLimitBurst",
   ),
+  ...STARTS_LIMITED,
+  WatchdogSec: NOT_CARRIED.health,
+  ExecCondition: "nothing is asked before a start but what its start gate asks.",
   ...alike(
     "nothing ends a start here: `healthcheck` sets how long one may take until it counts as failed.",
-    "TimeoutStartSec TimeoutSec WatchdogSec",
+    "TimeoutStartSec TimeoutSec",
   ),
   TimeoutStopSec: (value) => (stopGrace(String(value)) === undefined ? NO_STOP_GRACE : undefined),
   ...alike(NOT_CARRIED.ownUser, "User Group SupplementaryGroups DynamicUser"),

@@ -21,11 +21,16 @@ export const vllmConfig: PublishedKind = {
   },
   servers(source) {
     const [file = {}] = source.documents();
+    if (!["model", "model_tag"].some((key) => scalarText(file[key]) !== undefined))
+      return { servers: [], none: NO_MODEL };
     const leftOut = passedOver(file);
     const launch = () => ({ words: configWords(file), variables: new Map(), leftOut });
     return { servers: [{ name: "its model", launch }] };
   },
 };
+
+const NO_MODEL =
+  "It names no model: write `model: ORGANIZATION/MODEL` in it, or give the command that reads it, `vllm serve MODEL --config FILE`, as a file beside it.";
 
 const nameOf = (key: string): string => key.replaceAll("_", "-");
 

@@ -247,6 +247,7 @@ describe("what stands around a server", () => {
     expect(leftOut.map(({ what, why }) => `${what}: ${why}`)).toEqual([
       "the model's `cmdStop`: `serving stop` stops it.",
       "the model's `useModelName`: write that name as `servedModelName`.",
+      "the model's `name`: clients see a server by its names alone.",
       "the file's `healthCheckTimeout`: the health check asks for /health, and `healthcheck` sets its times.",
       "the file's `groups`: which servers run together follows from the machine's memory (`onDemand`).",
       "the file's `hooks`: a server with `start: always` runs from the beginning.",
@@ -287,10 +288,10 @@ describe("what else is named of a model of llama-swap's", () => {
     `models:\n  m:\n    cmd: ${cmd}\n    env: [CUDA_VISIBLE_DEVICES=0]\n    unlisted: true\n    name: M\n`;
 
   it.each([
-    [`vllm serve ${MODEL} --port \${PORT}`, ["the model's `unlisted`"]],
+    [`vllm serve ${MODEL} --port \${PORT}`, ["the model's `unlisted`", "the model's `name`"]],
     [
       `docker run -p 127.0.0.1:\${PORT}:8000 ${IMAGE} ${MODEL}`,
-      ["the model's `env`", "the model's `unlisted`"],
+      ["the model's `env`", "the model's `unlisted`", "the model's `name`"],
     ],
   ])("%s", (cmd, names) => {
     expect(read(swap(cmd)).leftOut).toEqual(names);

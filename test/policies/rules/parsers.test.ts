@@ -13,6 +13,8 @@ import {
 
 describe("tool-calling", () => {
   const RULE = "tool-calling";
+  const WITHOUT =
+    "b has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses to start.";
   const clients = (changes = {}) =>
     serverRecord({ codingClients: ["codex", "opencode"], ...changes });
 
@@ -28,7 +30,26 @@ describe("tool-calling", () => {
     ["a parser without a name", ["m", "--enable-auto-tool-choice", "--tool-call-parser"]],
   ])("refuses automatic tool choice without a parser: %s", (_, command) => {
     expect(said(RULE, [serving(...command)])).toEqual([
-      "refused: b has --enable-auto-tool-choice without --tool-call-parser. Add the parser of the model's family, such as `--tool-call-parser qwen3_coder`, or vLLM refuses to start.",
+      `refused: ${WITHOUT} Write the parser that its publisher names as \`tools.parser\` (\`--tool-call-parser\`), or \`tools: { autoChoice: false }\` to do without tool calls.`,
+    ]);
+  });
+
+  it.each([
+    [
+      "Qwen/Qwen3-235B-A22B",
+      "Write `tools.parser: hermes` (`--tool-call-parser hermes`), which reads the family of Qwen/Qwen3-235B-A22B.",
+    ],
+    [
+      "BAAI/bge-m3",
+      "By its name, BAAI/bge-m3 is for embeddings: it is `model.kind: embedding`, which runs with --runner pooling and without tools or clients.",
+    ],
+    [
+      "meta-llama/Llama-Guard-4-12B",
+      "By its name, meta-llama/Llama-Guard-4-12B judges texts (a guard): it answers with its verdict and makes no tool calls, so it is `tools: { autoChoice: false }`.",
+    ],
+  ])("says what is missing by the name of %s", (model, remedy) => {
+    expect(said(RULE, [serving(model, "--enable-auto-tool-choice")])).toEqual([
+      `refused: ${WITHOUT} ${remedy}`,
     ]);
   });
 
