@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { namedWeights, onEachGpu, readModelName } from "../../components/model-name/modelName";
+import {
+  makesNoCalls,
+  namedWeights,
+  onEachGpu,
+  readModelName,
+  withoutOrganization,
+} from "../../components/model-name/modelName";
 
 /**
  * Public models with the size of their weights in GB: of `models/` by the recipe there, of others by
@@ -95,7 +101,7 @@ const OPEN: readonly string[] = [
   "org/Qwen3-32B-quantized",
   "trl-internal-testing/tiny-random-Llama-7B",
   "gpt2",
-  "/models/Qwen3-32B",
+  "/models/m",
   "",
 ];
 
@@ -289,5 +295,52 @@ describe("a model's id", () => {
       source: "it, with --quantization fp8, on each of 2 ranks",
     });
     expect(onEachGpu(full, { id: "org/M-32B-FP8", quantization: "fp8", gpus: 1 })).toEqual(full);
+  });
+});
+
+describe("a folder of the machine", () => {
+  it.each([
+    ["/models/Qwen3.5-397B-A17B-FP8", "Qwen/Qwen3.5-397B-A17B-FP8"],
+    ["~/m/Qwen3-32B/", "Qwen/Qwen3-32B"],
+    ["/c/hub/models--Qwen--Qwen3-32B/snapshots/abc", "Qwen/Qwen3-32B"],
+  ])("is weighed as the id that it is called by: %s", (folder, id) => {
+    expect(namedWeights(folder)).toEqual(namedWeights(id));
+    expect(namedWeights(folder)).toBeDefined();
+  });
+});
+
+describe("types of llama.cpp's files", () => {
+  it.each(["a/M-8B-Q4_K_M", "M-8B-IQ4_XS", "a/M-UD-Q4_K_XL", "a/M-i1-Q6_K", "a/M-q8_0"])(
+    "say GGUF without the word: %s",
+    (id) => {
+      expect(readModelName(id).gguf).toBe(true);
+    },
+  );
+
+  it.each(["a/M-8B-FP8", "a/M-W4A16", "a/M-Q", "a/Qwen3-8B", "a/M-mlx-q4"])(
+    "are in no other name: %s",
+    (id) => {
+      expect(readModelName(id).gguf).toBe(false);
+    },
+  );
+});
+
+describe("a name without an organisation", () => {
+  it("is told what it lacks, unless it is a folder or one of the hub's first models", () => {
+    expect(withoutOrganization("Meta-Llama-3-8B")).toBe(
+      "Meta-Llama-3-8B is no id of the hub, which has an organisation in front (ORG/Meta-Llama-3-8B), and no folder either: write the whole id, or the folder's path.",
+    );
+    for (const id of ["a/b", "/m", "~/m", "./m", "gpt2", "bert-base-uncased"])
+      expect(withoutOrganization(id)).toBeUndefined();
+  });
+});
+
+describe("models without tool calls", () => {
+  it("are told by their names", () => {
+    const ids = ["BAAI/bge-m3", "a/Llama-Guard-4-12B", "openai/whisper-1", "a/X-reranker"];
+    expect(ids.map(makesNoCalls)).toEqual([true, true, true, true]);
+    expect(["Qwen/Qwen3-8B", "a/Qwen3-VL-8B", "a/Qwen2-Audio"].map(makesNoCalls)).toEqual([
+      ...[false, false, false],
+    ]);
   });
 });

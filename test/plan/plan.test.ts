@@ -219,6 +219,8 @@ describe("a plan", () => {
 
   it.each([
     ["eager", { extraArgs: ["--enforce-eager"] }],
+    ["random-weights", { loadFormat: "dummy" }],
+    ["id-without-organization", { model: { id: "Meta-Llama-3-8B" } }],
     ["startup-plan", { environment: { VLLM_ENABLE_STARTUP_PLAN: "1" } }],
   ])("warns of what a server is better started without: %s", (code, more) => {
     const codes = (settings: Record<string, unknown>) =>

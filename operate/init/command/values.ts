@@ -248,12 +248,12 @@ function speculativeValues({ options }: ServerArguments): ArgumentValues {
   if (!isWhole) {
     const lacks =
       typeof method === "string"
-        ? "`num_speculative_tokens`, which vLLM would read in the draft model's config.json: write `speculative` with `numSpeculativeTokens`"
-        : "a method and a draft model, so vLLM refuses it";
+        ? "no `num_speculative_tokens`, which vLLM would read in the draft model's config.json: write `speculative` with `numSpeculativeTokens`"
+        : "neither a method nor a draft model, so vLLM refuses it";
     const what = "--speculative-config";
     return {
       values: [],
-      leftOut: [...unread, { what, why: `it has no ${lacks.replace(/^a /, "")}.`, words: [what] }],
+      leftOut: [...unread, { what, why: `it has ${lacks}.`, words: [what] }],
     };
   }
   const kept = Object.entries({ ...config, method }).flatMap(([key, value]) => {

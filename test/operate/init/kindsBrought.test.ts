@@ -4,9 +4,13 @@ import { WrongUse } from "../../../commandLine/exit";
 import { readDockerRun } from "../../../operate/init/command/dockerOptions";
 import { filled } from "../../../operate/init/command/filled";
 import { placed } from "../../../operate/init/command/lines";
+import { kindText, modelValues } from "../../../operate/init/command/model";
 import { leftOutText } from "../../../operate/init/command/notes";
+import { argumentValues } from "../../../operate/init/command/values";
 import { standIn } from "../../../operate/init/command/words";
 import { readPublished, readServers } from "../../../operate/init/from/published";
+import { readServerArguments } from "../../../vllm/argv/serverArguments";
+import { newestEngineData } from "../../../vllm/engineData";
 
 const MODEL = "Qwen/Qwen3-8B";
 const IMAGE = "vllm/vllm-openai:v0.30.0";
@@ -245,5 +249,79 @@ describe("a configuration of vLLM's own without a model", () => {
     expect(() => readPublished({ text })).toThrow(
       "It is a configuration of vLLM's own (`vllm serve --config`). It names no model: write `model: ORGANIZATION/MODEL` in it, or give the command that reads it",
     );
+  });
+});
+
+describe("what a command says of its model's kind", () => {
+  const said = (...words: readonly string[]) => {
+    const args = readServerArguments(words);
+    const id = String(args.model);
+    const kind = modelValues(args, id, undefined).find(({ path }) => path[1] === "kind")?.value;
+    return { kind, told: kindText(modelValues(args, id, undefined), args, id) };
+  };
+
+  it.each([
+    ["embedding", ["Qwen/Qwen3-8B", "--convert", "embed"]],
+    ["embedding", ["Qwen/Qwen3-Embedding-8B", "--convert", "embed"]],
+    ["rerank", ["Qwen/Qwen3-8B", "--convert", "classify"]],
+    ["rerank", ["Qwen/Qwen3-8B", "--task", "classify"]],
+    ["rerank", ["/m/querit", "--runner", "pooling", "--served-model-name", "q", "a/X-Reranker"]],
+    ["rerank", ["/m/querit", "--runner", "pooling", "--chat-template", "/m/q-rerank.jinja"]],
+    ["embedding", ["/m/x", "--served-model-name", "text-embedding"]],
+    ["embedding", ["/m/x", "--runner", "pooling"]],
+    [undefined, ["Qwen/Qwen3-Embedding-8B", "--runner", "generate"]],
+    [undefined, ["Qwen/Qwen3-8B", "--served-model-name", "rm", "--convert", "none"]],
+  ])("is %s: %j", (kind, words) => {
+    expect(said(...words).kind).toBe(kind);
+  });
+
+  it("is told where a name says it, and asked for where nothing does", () => {
+    expect(said("/m/x", "--served-model-name", "a-reranker").told).toEqual([
+      "What it is served as says its kind: `model.kind: rerank`.",
+    ]);
+    expect(said("/m/x", "--runner", "pooling").told[0]).toContain("`embedding` is assumed");
+    expect(said("Qwen/Qwen3-8B", "--convert", "embed").told).toEqual([]);
+  });
+});
+
+describe("drafts without a method", () => {
+  const drafts = (config: object) =>
+    argumentValues(readServerArguments([MODEL, "--speculative-config", JSON.stringify(config)]), {
+      engine: newestEngineData(),
+      hasOwnNetwork: false,
+    });
+
+  it.each([
+    ["google/gemma-4-26B-A4B-it-assistant", "draft_model"],
+    ["yuhuili/EAGLE-LLaMA3-Instruct-8B", "eagle"],
+    ["AngelSlim/Qwen3-8B_eagle3", "eagle3"],
+    ["a/M-DFlash", "dflash"],
+    ["[ngram]", "ngram"],
+  ])("are read as vLLM reads them: %s is %s", (model, method) => {
+    const { values, leftOut } = drafts({ model, num_speculative_tokens: 4 });
+    expect(leftOut).toEqual([]);
+    expect(values).toContainEqual(
+      expect.objectContaining({
+        path: ["speculative"],
+        value: { model, method, numSpeculativeTokens: 4 },
+      }),
+    );
+  });
+
+  it("are named with what they lack", () => {
+    expect(drafts({ num_speculative_tokens: 4 }).leftOut[0]?.why).toBe(
+      "it has neither a method nor a draft model, so vLLM refuses it.",
+    );
+  });
+});
+
+describe("another machine's part of a model", () => {
+  const ranks = (of: string) =>
+    `vllm serve ${MODEL} --nnodes 2\nvllm serve ${MODEL} --nnodes 2 ${of}\n`;
+
+  it.each(["--headless", "--node-rank 1", "--node-rank=1"])("is no server: %s", (of) => {
+    const { servers, leftOut } = readServers({ text: ranks(of) });
+    expect(servers).toHaveLength(1);
+    expect(leftOut[0]?.why).toBe("it is a part of the model on another machine, and no server.");
   });
 });

@@ -122,6 +122,11 @@ describe("server-mounts", () => {
       "refused: b is given `/`, which holds far more than a model. Mount the model's folder alone, read-only, at `/host`.",
     ],
     [
+      "what only stands for a folder",
+      mount("/path/to/model", "/models/model"),
+      "refused: b has `/path/to/model` of the machine at `/models/model`, which only stands for a folder. Write that folder's own path, or the model's hub id.",
+    ],
+    [
       "other containers' data",
       mount("/var/lib/docker/volumes/chat-ui/_data", "/models/x"),
       "refused: b is given `/var/lib/docker/volumes/chat-ui/_data`, which holds far more than a model. Mount the model's folder alone, read-only, at `/models/x`.",
