@@ -85,11 +85,13 @@ export async function chooseModel(
   if (known.is === "one")
     return { recipe: called(wanted, known.model), seat: seatFor(known.model, bare) };
   if (known.is === "several" && isOllamaName(wanted)) throw unclearName(wanted, known);
-  if (wanted.includes("/") && readModelName(wanted).gguf)
+  const elsewhere = whyNoName(wanted);
+  // Of an address with a type behind it, the id is said first: its repository may have other files.
+  const isSure = elsewhere === undefined || /gguf/i.test(wanted);
+  if (wanted.includes("/") && isSure && readModelName(wanted).gguf)
     throw new Failed(`By its name, ${wanted.trim()} ${ggufText(wanted.trim())}`);
   const speech = isHubId(wanted) ? unservedByName(wanted.trim()) : undefined;
   if (speech !== undefined) throw new Failed(speech);
-  const elsewhere = whyNoName(wanted);
   if (elsewhere !== undefined) throw elsewhere;
   const path = onMachine(settings.modelCache, { home: homeOn(settings, { home: operatorHome() }) });
   const cached = isHubId(wanted) ? [] : cachedModels(await cacheOn(settings, path));

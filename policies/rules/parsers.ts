@@ -35,7 +35,7 @@ export const toolCalling: Rule = {
 
 /** Says of a server without a parser which one reads its model's family, or why none does. */
 function withoutParser(resource: DeclaredResource, { model }: ServerArguments): Finding {
-  const who = `${nameOf(resource)} has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses to start.`;
+  const who = `${nameOf(resource)} has --enable-auto-tool-choice without --tool-call-parser. vLLM refuses to start like that.`;
   const id = isText(model) ? model : "";
   const parser = parserByName(id, "tool");
   if (parser !== undefined)

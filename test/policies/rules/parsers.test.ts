@@ -14,7 +14,7 @@ import {
 describe("tool-calling", () => {
   const RULE = "tool-calling";
   const WITHOUT =
-    "b has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses to start.";
+    "b has --enable-auto-tool-choice without --tool-call-parser. vLLM refuses to start like that.";
   const clients = (changes = {}) =>
     serverRecord({ codingClients: ["codex", "opencode"], ...changes });
 
