@@ -9,6 +9,7 @@ import {
   type MemoryFigures,
   memoryFigures,
 } from "../machine/machineOutputs";
+import { plannedStart, type StartVerdict } from "../machine/plannedStart";
 import type { MachinePlan } from "../plan/types";
 import { gbOnEachGpu } from "../planned/eachGpu";
 import { neededBy, serversOn } from "../planned/servers";
@@ -27,6 +28,8 @@ export interface MachineChange {
   readonly memory: BeforeAndAfter<MemoryFigures>;
   /** KV caches by the servers' keys. */
   readonly kv: Readonly<Record<string, BeforeAndAfter<KvFigures>>>;
+  /** Whether servers start, by their keys. */
+  readonly starts: Readonly<Record<string, BeforeAndAfter<StartVerdict>>>;
   readonly losses: readonly Loss[];
 }
 
@@ -114,15 +117,18 @@ export function changeOf(
     containerChange(each, before, after, around.restarted ?? []),
   );
   const ollama = ollamaChange(before, after);
-  const kv = Object.fromEntries([...keys].map((key) => [key, both((plan) => kvOf(plan, key))]));
-  const felt = { containers, ollama, kv };
+  const ofEach = <Figures>(figures: (plan: MachinePlan, key: string) => Figures) =>
+    Object.fromEntries([...keys].map((key) => [key, both((plan) => figures(plan, key))]));
+  const starts = ofEach(startOf);
+  const felt = { containers, ollama, starts };
   return {
     machine: plans[0]?.name ?? "",
     containers,
     files: fileChanges(before, after),
     ollama,
     memory: both(memoryFigures),
-    kv,
+    kv: ofEach(kvOf),
+    starts,
     losses: before === undefined ? [] : lossesOf(before, after, felt, around.machines ?? [before]),
   };
 }
@@ -253,4 +259,9 @@ function ollamaChange(
 function kvOf(plan: MachinePlan, key: string): KvFigures | null {
   const server = serversOn(plan).find((each) => each.key === key);
   return attempt(() => kvFigures((server && plan.kv[server.container.name]) ?? null)) ?? null;
+}
+
+function startOf(plan: MachinePlan, key: string): StartVerdict | null {
+  const server = serversOn(plan).find((each) => each.key === key);
+  return (server && plannedStart(plan, server.container)) ?? null;
 }

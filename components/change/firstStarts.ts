@@ -46,7 +46,7 @@ function startedFirst(machines: readonly MachinePlan[], isMade: (resource: strin
   const workers = machines.flatMap((machine) =>
     serversOn(machine).flatMap((server) => (answers(server) ? [] : server.container.resource)),
   );
-  const starting = changesOf([], machines).flatMap(({ machine, containers, kv }) =>
+  const starting = changesOf([], machines).flatMap(({ machine, containers, starts }) =>
     containers
       .filter(
         ({ resource, startsOnRequest }) =>
@@ -54,8 +54,8 @@ function startedFirst(machines: readonly MachinePlan[], isMade: (resource: strin
       )
       .map((each) => ({
         ...each,
-        isServer: each.key in kv,
-        doubt: doubtText(kv[each.key]?.after),
+        isServer: each.key in starts,
+        doubt: doubtText(starts[each.key]?.after),
         name: machines.length > 1 ? `${machine}.${each.key}` : each.key,
       })),
   );

@@ -8,4 +8,4 @@ export { partsWithSources, stepsWithSources } from "./downtime";
 export { firstStarts, startsInShort } from "./firstStarts";
 export { lossInShort, lossText } from "./losses";
 export { neverStartedText, PROVE } from "./neverStarted";
-export { doubtText, startOf } from "./start";
+export { doubtText } from "./start";

@@ -1,12 +1,11 @@
 import { SIMPLE_SERVER } from "../fields/fields";
-import type { KvFigures } from "../machine/machineOutputs";
+import type { StartVerdict } from "../machine/plannedStart";
 import type { MachinePlan } from "../plan/types";
 import { everyName } from "../planned/reach";
 import { answers, serversOn } from "../planned/servers";
 import { serviceNamed } from "../services/registry";
 import { simpleServer } from "../simple-server/service";
 import { longestText, type Step, stepsText } from "./downtime";
-import { startOf } from "./start";
 
 /** Something that clients had before an update, and lose for a while or for good. */
 export interface Loss {
@@ -52,9 +51,7 @@ interface Felt {
     readonly startsOnRequest?: true;
   }[];
   readonly ollama: string | null;
-  readonly kv: Readonly<
-    Record<string, { readonly after: Pick<NonNullable<KvFigures>, "fits"> | null }>
-  >;
+  readonly starts: Readonly<Record<string, { readonly after: StartVerdict | null }>>;
 }
 
 /**
@@ -64,7 +61,7 @@ interface Felt {
 export function lossesOf(
   before: MachinePlan,
   after: MachinePlan | undefined,
-  { containers, ollama, kv }: Felt,
+  { containers, ollama, starts }: Felt,
   machines: readonly MachinePlan[],
 ): Loss[] {
   const waitsMinutes = (after ?? before).waitForRequestsMinutes;
@@ -88,10 +85,10 @@ export function lossesOf(
       if (kind === "unchanged" || kind === "created" || isWorker) return [];
       if (kind === "removed") return loss(key, "removed");
       if (startsOnRequest) return loss(key, "stopped");
-      const starts = startOf(kv[key]?.after);
-      return starts === "cannot start"
+      const start = starts[key]?.after;
+      return start === "cannot start"
         ? loss(key, "fails", { steps })
-        : loss(key, "gone", starts === "may start" ? { steps, mayNotStart: true } : { steps });
+        : loss(key, "gone", start === "may start" ? { steps, mayNotStart: true } : { steps });
     }),
     ...(isRestarted ? loss(SIMPLE_SERVER, "gone", { steps: [RESTART] }) : []),
     ...before.inferenceServers.flatMap((server) => serverLosses(server, after, loss)),
@@ -174,7 +171,7 @@ function goneText({ key, what, steps = [], mayNotStart }: Loss): string | undefi
     gone: mayNotStart
       ? "until the new server answers, and it may not start"
       : `for ${stepsText(steps)}`,
-    fails: "until you go back: the new server would not start",
+    fails: "until you go back: the new server can't start",
     stopped: `until \`serving start ${key}\`, if it is running`,
     removed: "for good",
   };

@@ -195,16 +195,17 @@ function roomWarnings(
   const remedy = () => cure(server, kv, { totalGiB, advised });
   const asked = `One request of ${window} tokens needs ${needed} of KV cache. The room for it is ${roomText(room)}`;
   const verdict = startVerdictOf(kv);
-  const since = start === undefined ? "" : `, since ${start.why}`;
   const budget = server.gpuMemoryUtilization * totalGiB;
   const beyond = server.kvCacheMemoryBytes === undefined ? 0 : room.lowGiB + room.outsideGiB.low;
   const isBeyond = beyond > budget;
   const takes = `it takes at least ${beyond.toFixed(2)} GiB, and its share is ${budget.toFixed(2)}`;
   const lacks = `its window needs ${upToHundredth(windowGiBOf(kv)).toFixed(2)} GiB, ${gibRange(room).replace(" GiB", "")} is left`;
+  // Where a window fits by the plan's own figures, one log contradicts them.
+  const why = kv.fits && start !== undefined ? start.why : lacks;
   if (verdict === "may start")
     warn(
       "kv-room",
-      `may not start: ${isBeyond ? takes : lacks}. ${remedy()} Or start it and record what it measures (\`serving verify --only memory --record\`). ${asked}${kv.fits ? since : ""}.`,
+      `may not start: ${isBeyond ? takes : why}. ${remedy()} Or start it and record what it measures (\`serving verify --only memory --record\`). ${asked}.`,
     );
   else if (verdict === "starts" && maxConcurrency < server.maxNumSeqs) {
     const each = agents.map(({ atOnce, promptTokens, maxTokens }) => {

@@ -1,5 +1,5 @@
 import { defined } from "../../faults/defined";
-import { BYTES_PER_GIB } from "../../units/memory";
+import { BYTES_PER_GB, BYTES_PER_GIB } from "../../units/memory";
 import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { AGGREGATE_LIMIT, shareHolding } from "../../vllm/utilization";
 import { ownWindow } from "../kv";
@@ -17,7 +17,7 @@ import {
   windowsGiB,
 } from "./advice";
 import { certainWeights, loadsAtMost, weightsByName } from "./certainWeights";
-import { measuredHere, residentGiB } from "./kvRoom";
+import { leastBeforeKv, measuredHere, residentGiB } from "./kvRoom";
 import { fitsMachine, type MemoryLedger } from "./ledger";
 import type { KnownServer } from "./machineMemory";
 import { isFollowed, type ServerKvResult, startVerdictOf } from "./serverKv";
@@ -127,6 +127,12 @@ function startNeeds(
       : kvCacheMemoryBytes / BYTES_PER_GIB;
   const longestWindow = room && followed ? withRoom?.(room).largestMaxModelLen : undefined;
   const least = windowGiB === undefined || kv === null ? 0 : windowsGiB(kv, 1);
+  // A name tells nothing of a window: its weights, what vLLM takes beside them, and a first block.
+  const beforeKv =
+    named === undefined || kv !== null || outsideGiB === undefined
+      ? outsideGiB
+      : leastBeforeKv((outsideGiB * BYTES_PER_GIB) / BYTES_PER_GB) +
+        windowsGiB({ bytesPerRequest: 0 }, 1);
   const lifted = /^(1|true)$/i.test(container.env[LONG_WINDOW] ?? "") || has(ROPE_OPTIONS);
   return defined({
     weightsGiB,
@@ -138,9 +144,9 @@ function startNeeds(
     longestWindow: offeredWindow(longestWindow),
     modelWindow: lifted ? undefined : ownWindow(model?.config),
     leastUtilization:
-      outsideGiB === undefined || kvCacheMemoryBytes !== undefined
+      beforeKv === undefined || kvCacheMemoryBytes !== undefined
         ? undefined
-        : shareHolding(outsideGiB + least, totalGiB),
+        : shareHolding(beforeKv + least, totalGiB),
     leastCacheBytes: windowGiB === undefined || kv === null ? undefined : leastCacheBytes(kv),
     cannotStart: kv?.start?.verdict === "cannot start" ? kv.start.why : undefined,
     startAnyway: settings.startAnyway,

@@ -18,6 +18,7 @@ import {
   appliedBy,
   countLines,
   decisionText,
+  doubtsOf,
   failing,
   feltLines,
   type HeadLines,
@@ -25,7 +26,6 @@ import {
   reachedLines,
   replacesServer,
   servedLines,
-  startLines,
 } from "./reviewHead";
 import { refusalsOf } from "./screen/findings";
 import { type SettingChange, settingChanges, settingText } from "./settingChanges";
@@ -65,7 +65,7 @@ export async function compare(source: string, asked: Asked, levels: Levels) {
   const differs = await differencesOf({ source, asked, before }, levels);
   const head = headOf(differs, { before: before.machines, after: planned.machines });
   const judged = judge(declaredResources(planned), levels, (path) => placeOf(asked.settings, path));
-  const why = whyNot(differs.changes, planned, judged);
+  const why = whyNot(planned, judged);
   const review: Review = { source, asked, before, differs, head, judged, why };
   return {
     result: resultOf(review),
@@ -99,14 +99,10 @@ async function differencesOf(
 const isRefusal = ({ verdict }: Judged): boolean => verdict === "refused";
 
 /** Why nobody should approve it, as a clause. */
-function whyNot(
-  changes: readonly MachineChange[],
-  { machines }: Plan,
-  judged: readonly Judged[],
-): string | undefined {
+function whyNot({ machines }: Plan, judged: readonly Judged[]): string | undefined {
   if (judged.some(isRefusal)) return "`serving up` refuses it";
-  const [fails] = failing(changes, machines);
-  return fails && `${fails} would not start`;
+  const [fails] = failing(machines);
+  return fails && `${fails} can't start`;
 }
 
 function resultOf({ source, asked, before, differs, head, why }: Review) {
@@ -189,8 +185,11 @@ function headOf(
   { changes, engine, images, found }: Differences,
   plans: { readonly before: readonly MachinePlan[]; readonly after: readonly MachinePlan[] },
 ): HeadLines {
+  const doubts = doubtsOf(changes);
+  const said = new Set(found.added.map(({ about }) => about));
+  const untold = doubts.filter(({ machine, key }) => !said.has(`${machine}.${key}`));
   const all: HeadLines[] = [
-    { asks: startLines(changes), happens: [] },
+    { asks: untold.map(({ text, was }) => `${text}${was}`), happens: [] },
     ...images.map((image) =>
       imageHead(
         image,
@@ -207,7 +206,7 @@ function headOf(
       happens: [],
     },
     reachedLines(plans.before, plans.after, found),
-    countLines(found),
+    countLines(found, doubts),
   ];
   return {
     asks: all.flatMap(({ asks }) => asks),

@@ -63,11 +63,11 @@ export function instanceALines({ memory: { before, after } }: MachineChange): st
 
 /** What is made, replaced and written on a machine. For how long something is gone, losses say. */
 export function whatChanges(change: MachineChange, isAgainstApplied: boolean): Section {
-  const { machine, containers, files, ollama, kv } = change;
+  const { machine, containers, files, ollama, starts } = change;
   const untouched = containers.filter(({ kind }) => kind === "unchanged").map(({ key }) => key);
   const lines = [
     ...(isUnchanged(change) ? ["Nothing is replaced or written."] : []),
-    ...containers.flatMap((each) => containerLines(each, doubtText(kv[each.key]?.after))),
+    ...containers.flatMap((each) => containerLines(each, doubtText(starts[each.key]?.after))),
     ...(untouched.length === 0 ? [] : [`Not touched: ${untouched.join(", ")}.`]),
     ...(ollama === null ? [] : [OLLAMA[ollama]]),
     ...["written", "rewritten", "removed"].flatMap((kind) => {
@@ -122,8 +122,7 @@ function whenLines(
 ): string[] {
   if (doubt === undefined) return [startText(change)];
   if (change.kind === "replaced") return [];
-  const lacks = doubt === "may not start" ? "may lack" : "lacks";
-  return [`${change.key} ${doubt}: its KV cache ${lacks} the room.`];
+  return [`${change.key} ${doubt}.`];
 }
 
 function startText(change: MachineChange["containers"][number]): string {
@@ -143,12 +142,16 @@ function startText(change: MachineChange["containers"][number]): string {
 
 /** What changes of the memory, and of KV caches. */
 export const memorySections = (changes: readonly MachineChange[]): Section[] =>
-  changes.flatMap(({ machine, memory: { before, after }, kv }): Section[] => {
+  changes.flatMap(({ machine, memory: { before, after }, kv, starts }): Section[] => {
     const lines = [
       ...changed("Taken", sumText(before), sumText(after)),
       ...changedLines(before, after),
       ...Object.entries(kv).flatMap(([key, { before, after }]) =>
-        changed(`KV cache of ${key}`, kvLine(before), kvLine(after)),
+        changed(
+          `KV cache of ${key}`,
+          kvLine(before, starts[key]?.before),
+          kvLine(after, starts[key]?.after),
+        ),
       ),
     ];
     return lines.length === 0 ? [] : [{ title: `Memory of ${machine}`, isFolded: true, lines }];
@@ -176,9 +179,10 @@ function changedLines(before: Figures | null, after: Figures | null): string[] {
   );
 }
 
-function kvLine(kv: Kv): string {
-  if (kv === null) return "not known";
+function kvLine(kv: Kv, start: Parameters<typeof doubtText>[0]): string {
+  const doubt = doubtText(start);
+  const said = doubt === undefined ? "" : `, ${doubt.toUpperCase()}`;
+  if (kv === null) return `not known${said}`;
   const { room, fullWindows, maxModelLen } = kv;
-  const doubt = doubtText(kv);
-  return `${gibRange(room)}, ${timesRange(fullWindows.least, fullWindows.most)} windows of ${maxModelLen} tokens${doubt === undefined ? "" : `, ${doubt.toUpperCase()}`}`;
+  return `${gibRange(room)}, ${timesRange(fullWindows.least, fullWindows.most)} windows of ${maxModelLen} tokens${said}`;
 }

@@ -1,6 +1,6 @@
 import { declaredResources } from "../../components/machine";
 import type { Plan } from "../../components/plan";
-import { attempt } from "../../faults/defined";
+import { attempt, defined } from "../../faults/defined";
 import { type Judged, judge, type Levels } from "../../policies/judge";
 import type { Earlier } from "./earlier";
 
@@ -9,6 +9,8 @@ export interface PlanFinding {
   readonly id: string;
   readonly text: string;
   readonly kind: "refused" | "warning" | "note";
+  /** The server, as `MACHINE.KEY`, whose start it doubts. */
+  readonly about?: string;
 }
 
 /** Which findings are new, and which are gone. */
@@ -48,15 +50,30 @@ function findingsOf({ machines, warnings }: Plan, levels: Levels): PlanFinding[]
       id: [code, machine, /^\S+:/.exec(message)?.[0]].join(" "),
       text: `${note ? "note" : "warning"} (${machine}): ${message}`,
       kind: note ? ("note" as const) : ("warning" as const),
+      ...defined({ about: code === "kv-room" ? serverIn(machine, message) : undefined }),
     })),
   ];
 }
 
-function judgedFinding({ name, resource, verdict, message, note }: Judged): PlanFinding {
+/** A warning of a server begins with its key. */
+function serverIn(machine: string, message: string): string | undefined {
+  const [, key] = /^([^\s:]+):/.exec(message) ?? [];
+  return key && `${machine}.${key}`;
+}
+
+/** The server of a rule about starts, by the setting that mends it. */
+function serverAt({ name, path = "" }: Judged): string | undefined {
+  const [, machine, key] = /^machines\.([^.]+)\.inferenceServers\.([^.]+)\./.exec(path) ?? [];
+  return name === "server-starts" && key !== undefined ? `${machine}.${key}` : undefined;
+}
+
+function judgedFinding(judged: Judged): PlanFinding {
+  const { name, resource, verdict, message, note } = judged;
   const kind = verdict === "refused" ? "refused" : note ? "note" : "warning";
   return {
     id: `${name} ${resource} ${verdict}`,
     text: `${kind} by ${name} (${resource}): ${message}`,
     kind,
+    ...defined({ about: serverAt(judged) }),
   };
 }

@@ -1,7 +1,8 @@
-import { lossText, type MachineChange, startOf } from "../../components/change";
+import { doubtText, lossText, type MachineChange } from "../../components/change";
+import { plannedStart } from "../../components/machine";
 import type { MachinePlan } from "../../components/plan";
 import { counted } from "../../faults/quoting";
-import type { FindingChanges } from "./findingChanges";
+import type { FindingChanges, PlanFinding } from "./findingChanges";
 import { serverText } from "./screen/servers";
 
 /** Lines of a review: what simply happens, and what a reviewer has to ask before approving. */
@@ -25,6 +26,7 @@ const ASKED = new Set<MachineChange["losses"][number]["what"]>([
 export function feltLines({
   machine,
   losses,
+  starts,
   memory: { before, after },
 }: MachineChange): HeadLines {
   const [asked, other] = [true, false].map((is) =>
@@ -33,7 +35,10 @@ export function feltLines({
       .map((loss) => `${machine}: ${lossText(loss)}`),
   );
   const quiet = losses.length === 0 ? [`${machine}: clients lose nothing.`] : [];
-  const memory = after === null ? [] : [`${machine}: ${memoryText(before, after)}.`];
+  // What fits of a server that can't start says nothing.
+  const isMoot = Object.values(starts).some((each) => each.after === "cannot start");
+  const isTold = after !== null && !(isMoot && after.leftGiB >= 0);
+  const memory = isTold ? [`${machine}: ${memoryText(before, after)}.`] : [];
   return { asks: asked ?? [], happens: [...(other ?? []), ...quiet, ...memory] };
 }
 
@@ -63,22 +68,29 @@ const WAS = {
 
 const STARTED = new Set(["created", "replaced"]);
 
+/** A server of which it isn't sure that it starts, as a reviewer reads it. */
+export interface Doubt {
+  readonly machine: string;
+  readonly key: string;
+  readonly text: string;
+  /** How it was before, as a sentence behind others; empty where nobody knows. */
+  readonly was: string;
+}
+
 /**
- * Servers that an update starts and that may not start, and new ones that would not: of others a
- * loss says so.
+ * Servers that an update starts and that may not start, and new ones that can't: of others a loss
+ * says so.
  */
-export function startLines(changes: readonly MachineChange[]): string[] {
-  return changes.flatMap(({ machine, kv, losses, containers }) =>
-    Object.entries(kv).flatMap(([key, { before, after }]) => {
-      const start = startOf(after);
-      const isLost = losses.some((loss) => loss.key === key && loss.what === "fails");
-      if (start === "cannot start" && !isLost)
-        return [`${machine}: ${key} would not start: its KV cache lacks the room.`];
+export function doubtsOf(changes: readonly MachineChange[]): Doubt[] {
+  return changes.flatMap(({ machine, starts, losses, containers }) =>
+    Object.entries(starts).flatMap(([key, { before, after }]): Doubt[] => {
+      const doubt = doubtText(after);
       const isStarted = containers.some((each) => each.key === key && STARTED.has(each.kind));
-      if (start !== "may start" || !isStarted) return [];
-      const earlier = startOf(before);
-      const was = earlier === undefined ? "" : WAS[earlier];
-      return [`${machine}: ${key} may not start: its KV cache may lack the room.${was}`];
+      const isLost = losses.some((loss) => loss.key === key && loss.what === "fails");
+      const isSaid = after === "cannot start" ? isLost : !isStarted;
+      if (doubt === undefined || isSaid) return [];
+      const was = before === null ? "" : WAS[before];
+      return [{ machine, key, text: `${machine}: ${key} ${doubt}.`, was }];
     }),
   );
 }
@@ -101,16 +113,11 @@ const served = (machine: MachinePlan): string[] =>
   );
 
 /** Servers that surely don't start, and that nobody wants to start anyway. */
-export const failing = (
-  changes: readonly MachineChange[],
-  machines: readonly MachinePlan[],
-): string[] =>
-  changes.flatMap(({ machine, kv }) =>
-    Object.entries(kv).flatMap(([key, { after }]) => {
-      const plan = machines.find(({ name }) => name === machine);
-      const server = plan?.inferenceServers.find((each) => each.key === key);
-      const isMeant = plan?.starts[server?.container.name ?? ""]?.startAnyway !== undefined;
-      return startOf(after) === "cannot start" && !isMeant ? [key] : [];
+export const failing = (machines: readonly MachinePlan[]): string[] =>
+  machines.flatMap((machine) =>
+    machine.inferenceServers.flatMap(({ key, container }) => {
+      const isMeant = machine.starts[container.name]?.startAnyway !== undefined;
+      return plannedStart(machine, container) === "cannot start" && !isMeant ? [key] : [];
     }),
   );
 
@@ -121,13 +128,14 @@ export function decisionText(asks: readonly string[], why: string | undefined): 
   return `Ask before you approve this: ${counted(asks.length, "point")} below.`;
 }
 
-/** Whether it was sure that a server starts, and no longer is. */
+/** Whether a server that is made or replaced can't start, or may not and surely did before. */
 export const isLessSure = (changes: readonly MachineChange[]): boolean =>
-  changes.some(({ kv }) =>
-    Object.values(kv).some(
-      ({ before, after }) =>
-        startOf(before) === "starts" && after !== null && startOf(after) !== "starts",
-    ),
+  changes.some(({ containers, starts }) =>
+    containers.some(({ key, kind }) => {
+      const { before, after } = starts[key] ?? {};
+      const isDoubted = before === "starts" && after === "may start";
+      return STARTED.has(kind) && (after === "cannot start" || isDoubted);
+    }),
   );
 
 /** What other computers reach only with the new plan, where, and whether it asks who they are. */
@@ -154,14 +162,19 @@ export function reachedLines(
 }
 
 /** New warnings, and how many notes are new and how many warnings went. Refusals stand elsewhere. */
-export function countLines({ added, gone }: FindingChanges): HeadLines {
+export function countLines(
+  { added, gone }: FindingChanges,
+  doubts: readonly Doubt[] = [],
+): HeadLines {
+  const was = ({ about }: PlanFinding) =>
+    doubts.find(({ machine, key }) => about === `${machine}.${key}`)?.was ?? "";
   const warnings = added.filter(({ kind }) => kind === "warning");
   const notes = added.filter(({ kind }) => kind === "note").length;
   // One that a refusal took the place of is no relief.
   const isRefused = added.some(({ kind }) => kind === "refused");
   const went = isRefused ? 0 : gone.filter(({ kind }) => kind === "warning").length;
   return {
-    asks: warnings.map(({ text }) => `New ${text}`),
+    asks: warnings.map((each) => `New ${each.text}${was(each)}`),
     happens: [
       ...(warnings.length === 0 ? ["No warning is new."] : []),
       ...(notes === 0 ? [] : [`${counted(notes, "note is", "notes are")} new, below.`]),

@@ -12,10 +12,10 @@ import type { MachineGroup } from "./machines";
 /** What to do where a name says more than the model has. */
 export const IF_MISLED = "If the name misleads, write `model.weightsGB`.";
 
-/** Says of a server that its model is too large for a machine whatever its share, by its name alone. */
+/** Why a model is too large for a machine whatever its share, by its name alone. */
 export function tooLarge(gib: number, byName: string, totalGiB: number): string {
   const least = `${gb(gib * BYTES_PER_GIB)} at least`;
-  return `doesn't fit: by its name its weights take ${gib.toFixed(2)} of ${totalGiB} GiB. Serve a smaller model (\`serving models\` lists what fits), or one with fewer bits. That is ${byName}: ${least}.`;
+  return `by its name its weights take ${gib.toFixed(2)} of ${totalGiB} GiB. Serve a smaller model (\`serving models\` lists what fits), or one with fewer bits. That is ${byName}: ${least}.`;
 }
 
 /** Containers of other programs whose models are too large for their machine, by their names alone. */
@@ -42,6 +42,6 @@ function findings(container: DeclaredResource, server: ServerArguments, totalGiB
   const [quantization] = options.get("quantization") ?? [];
   const { gib, source } = onEachGpu(named, { id: model, quantization, gpus: gpusSharing(server) });
   if (gib <= totalGiB) return [];
-  const message = `${nameOf(container)} ${tooLarge(gib, source, totalGiB)}`;
+  const message = `${nameOf(container)} doesn't fit: ${tooLarge(gib, source, totalGiB)}`;
   return [{ container, message }];
 }

@@ -1,14 +1,14 @@
-import { adviseCache, adviseShare, leastBeforeKv } from "../../components/memory";
+import { type Asked, batchFaults, isTooLong, leastGiB, startFault } from "../../components/machine";
+import { adviseCache, adviseShare } from "../../components/memory";
 import { unweighedText } from "../../components/model-name";
 import { TYPE } from "../../components/planned";
+import { defined } from "../../faults/defined";
 import { capital } from "../../faults/quoting";
-import { BYTES_PER_GB, BYTES_PER_GIB } from "../../units/memory";
 import { thousands } from "../../units/thousands";
 import { demandOf, numberIn } from "../../vllm/argv/memoryDemand";
 import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
-import { type MemoryDemand, utilizationText } from "../../vllm/utilization";
+import { utilizationText } from "../../vllm/utilization";
 import { shareToStart, warnedText } from "../lib/advisedShare";
-import { batchFaults } from "../lib/batchFaults";
 import { serverName } from "../lib/block";
 import type { DeclaredResource } from "../lib/container";
 import { declaredServers } from "../lib/inferenceServer";
@@ -19,14 +19,16 @@ import { advice, type Finding, type Rule, violation } from "./rule";
 const SET_IT =
   "Set `model.residentGiB`; `model.weightsGB` is enough without options such as `--hf-overrides` or `--quantization`.";
 
-/** What a server's arguments ask for. */
-type Asked = MemoryDemand & { readonly window: number; readonly model: string };
-
 /**
- * Why it can't start, and the setting whose value mends that; no value where none does. An operator may
- * know better than a fault of memory.
+ * Why it can't or may not start, and the setting whose value mends that; no value where none does. An
+ * operator may know better than a fault of memory.
  */
-type Fault = { readonly message: string; readonly ofMemory?: true } & (
+type Fault = {
+  readonly message: string;
+  readonly ofMemory?: true;
+  /** What it is of the server, where that isn't "can't start". */
+  readonly verdict?: "can't start" | "may not start" | "doesn't fit";
+} & (
   | { readonly setting: string; readonly value: number | undefined }
   | { readonly setting?: undefined; readonly value?: undefined }
 );
@@ -73,12 +75,7 @@ export const serverStarts: Rule = {
         const what = `Whether ${who} can start isn't judged. What its weights take once loaded is not known.`;
         return [advice(machine, `${what} ${SET_IT}`)];
       }
-      const never = neverFits(share, totalGiB);
-      if (never !== undefined) return [violation(machine, `${who} ${never}`)];
-      const found = faults(asked, share, totalGiB).map((fault) => told(machine, share, fault));
-      const cramped =
-        found.length > 0 ? undefined : noWindow(asked, { ...share, name: who }, totalGiB);
-      return cramped === undefined ? found : [advice(machine, cramped)];
+      return faults(asked, share, totalGiB).map((fault) => told(machine, share, fault));
     });
     return [...byBatch, ...byMemory];
   },
@@ -86,35 +83,33 @@ export const serverStarts: Rule = {
     tooLargeByName(group).map(({ container, message }) => violation(container, message)),
 };
 
-/** A fault as a refusal, or as a warning where the operator applies the server all the same. */
+/** A fault as a refusal; as a warning where it is a doubt, or where the operator applies it all the same. */
 function told(
   machine: DeclaredResource,
   { name, needs: { startAnyway } }: LargestShare,
-  { message, setting, value, ofMemory }: Fault,
+  { message, setting, value, ofMemory, verdict = "can't start" }: Fault,
 ): Finding {
-  const said = `${serverName(machine, name)} can't start: ${message}`;
-  if (ofMemory && startAnyway !== undefined)
-    return advice(
-      machine,
-      `${said} It is applied all the same: \`startAnyway\` says "${startAnyway}".`,
-    );
-  const change = value === undefined ? undefined : { server: name, setting, value };
-  return violation(machine, said, change);
+  const said = `${serverName(machine, name)} ${verdict}: ${message}`;
+  const change = setting === undefined ? undefined : defined({ server: name, setting, value });
+  if (verdict === "may not start") return advice(machine, said, change);
+  if (startAnyway === undefined)
+    return violation(machine, said, value === undefined ? undefined : change);
+  return ofMemory
+    ? advice(
+        machine,
+        `${said} It is applied all the same: \`startAnyway\` says "${startAnyway}".`,
+        change,
+      )
+    : violation(
+        machine,
+        `${said} \`startAnyway\` has no effect on that.`,
+        value === undefined ? undefined : change,
+      );
 }
 
-/** Says that weights by their name alone leave less of a share than vLLM itself takes. */
-function noWindow(
-  { utilization, kvCacheGiB }: Asked,
-  { name, needs: { byName, weightsGiB = 0 } }: LargestShare,
-  totalGiB: number,
-): string | undefined {
-  const budget = utilization * totalGiB;
-  const least = leastBeforeKv((weightsGiB * BYTES_PER_GIB) / BYTES_PER_GB) + (kvCacheGiB ?? 0);
-  if (byName === undefined || least < budget) return undefined;
-  return `${name} may not start: its weights take at least ${weightsGiB.toFixed(2)} of ${budget.toFixed(2)} GiB. vLLM takes ${(least - weightsGiB).toFixed(2)} GiB beside them, so that no window is left (${byName}). Set a larger \`gpuMemoryUtilization\`, or \`model.weightsGB\` if the name misleads.`;
-}
-
-function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
+function askedBy(
+  server: Readonly<Record<string, unknown>>,
+): (Asked & { readonly model: string }) | undefined {
   const [args] = declaredServers(server);
   const demand = args && demandOf(args, { adaptersCounted: true });
   if (args === undefined || !demand?.known) return undefined;
@@ -122,19 +117,12 @@ function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
   return { ...demand.memory, window: numberIn(args, "max-model-len"), model };
 }
 
-/** Says of a server that its machine has less memory than its weights take by their name. */
-function neverFits({ needs }: LargestShare, totalGiB: number): string | undefined {
-  const { byName, weightsGiB = 0 } = needs;
-  if (byName === undefined || weightsGiB <= totalGiB) return undefined;
-  return `${tooLarge(weightsGiB, byName, totalGiB)} ${IF_MISLED}`;
-}
-
 function faults(asked: Asked, share: LargestShare, totalGiB: number): Fault[] {
-  const { modelWindow } = share.needs;
+  const { modelWindow = 0 } = share.needs;
   const ofMemory = memoryFault(asked, share, totalGiB);
-  const found: Fault[] = ofMemory === undefined ? [] : [{ ...ofMemory, ofMemory: true }];
+  const found: Fault[] = ofMemory === undefined ? [] : [ofMemory];
   const { window } = asked;
-  if (modelWindow === undefined || !(window > modelWindow)) return found;
+  if (!isTooLong(asked, share.needs)) return found;
   // One window that mends both.
   const fitting = ofMemory?.setting === "maxModelLen" ? ofMemory.value : undefined;
   const value = Math.min(modelWindow, fitting ?? modelWindow);
@@ -142,27 +130,53 @@ function faults(asked: Asked, share: LargestShare, totalGiB: number): Fault[] {
   return [...found, { message, setting: "maxModelLen", value }];
 }
 
-/** Why its memory doesn't suffice even in the best case: its weights, its cache, or what was seen. */
+/** Why its memory doesn't suffice even in the best case, or, by its name, leaves no window. */
 function memoryFault(asked: Asked, share: LargestShare, totalGiB: number): Fault | undefined {
   const { utilization, kvCacheGiB } = asked;
-  const { weightsGiB = 0, outsideGiB = 0, windowGiB = 0, byName, cannotStart } = share.needs;
+  const { weightsGiB = 0, byName, cannotStart = "" } = share.needs;
   const budget = utilization * totalGiB;
-  if (kvCacheGiB === undefined && weightsGiB > budget) {
+  const shareFault = (why: string, behind: string): Fault => {
     const { text: more, value } = moreShare(share, utilization);
-    const [least, source, misled] =
-      byName === undefined ? ["", "", ""] : ["at least ", ` (${byName})`, ` ${IF_MISLED}`];
-    const message = `its weights take ${least}${weightsGiB.toFixed(2)} GiB${source}, and its share is ${budget.toFixed(2)}. ${more}${misled}`;
-    return { message, setting: "gpuMemoryUtilization", value };
+    const message = [`${why}. ${more}`, behind].filter(Boolean).join(" ");
+    return { message, setting: "gpuMemoryUtilization", value, ofMemory: true };
+  };
+  const misled = byName === undefined ? "" : IF_MISLED;
+  const open = byName === undefined ? "" : `${NO_WINDOW_KNOWN} ${IF_MISLED}`;
+  switch (startFault(asked, share.needs, totalGiB)) {
+    case "machine":
+      return {
+        message: `${tooLarge(weightsGiB, byName ?? "", totalGiB)} ${misled}`,
+        verdict: "doesn't fit",
+      };
+    case "share": {
+      const [least, source] = byName === undefined ? ["", ""] : ["at least ", ` (${byName})`];
+      const why = `its weights take ${least}${weightsGiB.toFixed(2)} GiB${source}, and its share is ${budget.toFixed(2)}`;
+      return shareFault(why, open);
+    }
+    case "window":
+      return { ...noRoom(asked, share, totalGiB), ofMemory: true };
+    case "seen":
+      if (kvCacheGiB === undefined)
+        return shareFault(
+          `its share of ${budget.toFixed(2)} GiB is too small`,
+          `${capital(cannotStart)}.`,
+        );
+      return {
+        message: `its memory is too small. Set a smaller \`kvCacheMemoryBytes\`, or serve a smaller model. ${capital(cannotStart)}.`,
+        ofMemory: true,
+      };
+    case "cramped": {
+      const beside = (leastGiB(share.needs) + (kvCacheGiB ?? 0) - weightsGiB).toFixed(2);
+      const why = `its weights take at least ${weightsGiB.toFixed(2)} of ${budget.toFixed(2)} GiB, and vLLM ${beside} beside them: no window is left (${byName})`;
+      const smaller = { message: `${why}. Set a smaller \`kvCacheMemoryBytes\`. ${IF_MISLED}` };
+      return {
+        ...(kvCacheGiB === undefined ? shareFault(why, open) : smaller),
+        verdict: "may not start",
+      };
+    }
+    default:
+      return undefined;
   }
-  if (windowGiB > (kvCacheGiB ?? budget - outsideGiB)) return noRoom(asked, share, totalGiB);
-  if (cannotStart === undefined) return undefined;
-  if (kvCacheGiB !== undefined)
-    return {
-      message: `its memory is too small. Set a smaller \`kvCacheMemoryBytes\`, or serve a smaller model. ${capital(cannotStart)}.`,
-    };
-  const { text: more, value } = moreShare(share, utilization);
-  const message = `its share of ${budget.toFixed(2)} GiB is too small. ${more} ${capital(cannotStart)}.`;
-  return { message, setting: "gpuMemoryUtilization", value };
 }
 
 /** What is wrong where one window doesn't fit into the cache. */
@@ -195,6 +209,9 @@ function noRoom(asked: Asked, share: LargestShare, totalGiB: number): Fault {
 
 const givenText = (utilization: number, totalGiB: number): string =>
   `Its share of ${utilizationText(utilization)} is ${(utilization * totalGiB).toFixed(2)} of ${totalGiB} GiB`;
+
+const NO_WINDOW_KNOWN =
+  "What its window takes beyond the first block isn't known: there is no config.json.";
 
 /** A larger share, where one that suffices is left. */
 function moreShare(

@@ -11,9 +11,11 @@ export function startText({ model, start, charge, besideGiB, differs }: WeighedS
   return `${start.source}: ${AT[charge.is]}${charge.gib.toFixed(2)} GiB outside the cache of ${model}${beside}${failed}${other}`;
 }
 
-/** The same in short: what lay beside the weights, of which model, by whom. */
-export const besideText = ({ model, start, charge, besideGiB }: WeighedStart): string =>
-  `${besideGiB === undefined ? `${charge.gib.toFixed(2)} GiB outside the cache` : `${besideGiB.toFixed(2)} GiB beside the weights`} of ${model} (${start.source})`;
+/** The same in short: what lay beside the weights or, where these aren't known, outside the cache. */
+export const besideText = ({ charge, besideGiB }: WeighedStart): string =>
+  besideGiB === undefined
+    ? `${charge.gib.toFixed(2)} GiB outside its cache`
+    : `${besideGiB.toFixed(2)} GiB beside its weights`;
 
 const BASIS = {
   like: "what its like took",

@@ -94,7 +94,10 @@ function byStarts(
   if (lacks(most.gib))
     return {
       verdict: "may start",
-      why: `${needs} are within ${share}, but one log contradicts that${most.of === undefined ? "" : `: ${besideText(most.of)}`}`,
+      why:
+        most.of === undefined
+          ? `${needs} are within ${share}, but one log contradicts that`
+          : `one published log, of ${own.includes(most.of) ? "this" : "another"} model (${most.of.model}), took ${besideText(most.of)}; then no window is left`,
     };
   return {
     verdict: "starts",

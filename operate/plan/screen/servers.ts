@@ -1,7 +1,8 @@
 import { styled } from "../../../commandLine/output";
 import { FEATURES } from "../../../components/features";
 import { INSTANCE_A } from "../../../components/fields";
-import { speedTexts, startVerdictOf } from "../../../components/memory";
+import { plannedStart, type StartVerdict } from "../../../components/machine";
+import { speedTexts } from "../../../components/memory";
 import { answers, type MachinePlan, serversOn } from "../../../components/plan";
 import { mayRun, setsWith } from "../../../components/together";
 import { counted } from "../../../faults/quoting";
@@ -45,17 +46,22 @@ export function doubtfulServers(machines: readonly MachinePlan[]) {
       verdict: startOf(machine, server),
     })),
   );
-  const named = (wanted: StartVerdict) =>
+  const named = (wanted: Verdict) =>
     all.filter(({ verdict }) => verdict === wanted).map(({ name }) => name);
   return { mayNotStart: named("may start"), notJudged: named("not judged") };
 }
 
-type StartVerdict = ReturnType<typeof startVerdictOf> | "not judged" | "not planned";
+type Verdict = StartVerdict | "not judged" | "not planned";
 
 /** Whether a server starts, as far as its weights and its KV cache are known. */
-function startOf(machine: MachinePlan, { container: { name } }: Server): StartVerdict {
+function startOf(machine: MachinePlan, { container }: Server): Verdict {
+  const { name } = container;
   const kv = kvOf(machine, name);
-  if (kv != null) return startVerdictOf(kv);
+  const verdict = plannedStart(
+    { ...machine, kv: { ...machine.kv, [name]: kv ?? null } },
+    container,
+  );
+  if (verdict !== undefined && (kv != null || verdict !== "starts")) return verdict;
   return machine.starts[name]?.unweighed === true ? "not judged" : "not planned";
 }
 
@@ -95,7 +101,7 @@ function servedFacts({ serve }: Server, kv: ReturnType<typeof kvOf>): string[] {
 }
 
 /** A verdict in a row; nothing of a server that starts. */
-function verdictText(verdict: StartVerdict): string[] {
+function verdictText(verdict: Verdict): string[] {
   if (verdict === "starts") return [];
   const said = {
     "may start": styled("yellow", "MAY NOT START"),

@@ -9,7 +9,7 @@ import { runServing } from "../runServing";
 
 /** The warning of a machine of 121.69 GiB, at the recipe's own share of 0.8. */
 const WHY =
-  "may not start: its window needs 3.35 GiB, 7.73 to 23.29 is left. A `gpuMemoryUtilization` of 0.88 holds one request even with the most that any start is known to have taken. Or start it and record what it measures (`serving verify --only memory --record`). One request of 262,144 tokens needs 3.35 GiB with the block that vLLM keeps free of KV cache. The room for it is 7.73 to 23.29 GiB, an estimate before its first start, since 74.06 to 89.62 GiB outside its cache and 3.35 GiB for one window are within its share of 97.35 GiB, but one log contradicts that: 29.93 GiB beside the weights of nvidia/Qwen3.6-35B-A3B-NVFP4 (a DGX Spark's published log, 2026-08-27).";
+  "may not start: one published log, of another model (nvidia/Qwen3.6-35B-A3B-NVFP4), took 29.93 GiB beside its weights; then no window is left. A `gpuMemoryUtilization` of 0.88 holds one request even with the most that any start is known to have taken. Or start it and record what it measures (`serving verify --only memory --record`). One request of 262,144 tokens needs 3.35 GiB with the block that vLLM keeps free of KV cache. The room for it is 7.73 to 23.29 GiB, an estimate before its first start.";
 
 it("`models use` and the next plan say why a model may not start, by the same words", async () => {
   const document = parseDocument(readFileSync("Pulumi.dgx.yaml", "utf8"));

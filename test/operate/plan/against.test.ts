@@ -322,10 +322,10 @@ describe("a review of a server that cannot start", () => {
     writeFileSync(join(home, "old.yaml"), STACK);
     writeFileSync(file, STACK.replace(share, share.replace("0.45", "0.1").replace("\n", more)));
     const { code, out } = await serving("--against", join(home, "old.yaml"));
-    const said = out.split("\n").filter((line) => line.includes("would not start."));
+    const said = out.split("\n").filter((line) => /the new server|BUT /.test(line));
     return { code, first: out.split("\n")[1], said, runs: out.includes("`serving up && ") };
   };
-  const LOSS = /^ {2}dgx: b \(.*\) is gone until you go back: the new server would not start\./;
+  const LOSS = /^ {2}dgx: b \(.*\) is gone until you go back: the new server can't start\./;
 
   it("says not to approve it, or to ask where somebody wants to start it anyway", async () => {
     expect(await review("\n")).toEqual({

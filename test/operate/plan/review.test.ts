@@ -170,8 +170,10 @@ const REACHED =
 
 /** What a review of each change ends with; the others are applied by `up`, `wait` and `verify`. */
 const RUNS: Readonly<Record<string, string>> = {
-  "a-newer-image": "`npx --no -- serving fetch && npx --no -- serving up && npx --no -- serving status --wait && npx --no -- serving verify`",
-  "another-model": "`npx --no -- serving fetch && npx --no -- serving up && npx --no -- serving status --wait && npx --no -- serving verify`",
+  "a-newer-image":
+    "`npx --no -- serving fetch && npx --no -- serving up && npx --no -- serving status --wait && npx --no -- serving verify`",
+  "another-model":
+    "`npx --no -- serving fetch && npx --no -- serving up && npx --no -- serving status --wait && npx --no -- serving verify`",
   "the-bridge-on-the-network": "`npx --no -- serving up && npx --no -- serving verify`",
   "no-chat-ui": "`npx --no -- serving up && npx --no -- serving verify`",
   "a-corrected-record": "Nothing: no machine changes.",
@@ -238,7 +240,9 @@ describe("a reviewer of ten changes", () => {
           : []),
         ...(MEMORY_AS_BEFORE.has(name) ? [] : ["Memory of dgx"]),
       ]);
-      const run = RUNS[name] ?? "`npx --no -- serving up && npx --no -- serving status --wait && npx --no -- serving verify`";
+      const run =
+        RUNS[name] ??
+        "`npx --no -- serving up && npx --no -- serving status --wait && npx --no -- serving verify`";
       const replaces = answers.refused !== true && run.includes("wait");
       const ways = replaces
         ? [VERIFIED, `- Or step by step, which doesn't go back by itself: ${run}`]
@@ -290,13 +294,62 @@ describe("a server that may not start", () => {
     ];
     const { out } = await runServing(args, { HOME: folder });
     const { change } = JSON.parse(out) as { change: { asks: string[] } };
-    return change.asks.filter((each) => each.startsWith("dgx: b may not start"));
+    return change.asks.filter((each) => /b:? may not start/.test(each));
   };
-  const doubt = "dgx: b may not start: its KV cache may lack the room. Before this change, it ";
+  const doubt = (was: string) => [
+    expect.stringMatching(
+      new RegExp(`^New warning \\(dgx\\): b: may not start: .* Before this change, it ${was}\\.$`),
+    ),
+  ];
 
   it("is asked about where an update starts it, with what it was before, and not where it runs on", async () => {
-    expect(await asks(at(0.45), at(0.4))).toEqual([`${doubt}surely starts.`]);
-    expect(await asks(at(0.4), at(0.41))).toEqual([`${doubt}isn't sure, either.`]);
+    expect(await asks(at(0.45), at(0.4))).toEqual(doubt("surely starts"));
+    expect(await asks(at(0.4), at(0.41))).toEqual([
+      "dgx: b may not start. Before this change, it isn't sure, either.",
+    ]);
     expect(await asks(at(0.4), at(0.4, 8788))).toEqual([]);
+  });
+});
+
+describe("a model that is too large for the share of the one before", () => {
+  const larger = (...more: readonly string[]) =>
+    readFileSync(BEFORE, "utf8")
+      .replace("id: nvidia/Qwen3.6-35B-A3B-NVFP4", "id: Sehyo/Qwen3.5-122B-A10B-NVFP4")
+      .replace("weightsGB: 22\n", "family: qwen3\n")
+      .replace(SHARE, [SHARE, ...more].join("\n          "));
+  const plan = async (text: string) => {
+    const after = join(folder, "larger.yaml");
+    writeFileSync(after, text);
+    const args = ["plan", "--file", after, "--against", BEFORE, "--strict", "--format", "markdown"];
+    return runServing(args, HOME);
+  };
+
+  it("fails, and neither a time nor room is promised of it", async () => {
+    const [refused, anyway] = [await plan(larger()), await plan(larger("startAnyway: I saw it"))];
+    for (const { code, out } of [refused, anyway]) {
+      expect(code).toBe(1);
+      expect(out).toMatch(/b \(.*\) is gone until you go back: the new server can't start\./);
+      expect(out).not.toMatch(/memory fits|GB of weights|is gone for \d+ to \d+ min/);
+    }
+    expect(refused.out).toContain("- Don't approve this yet: ");
+    expect(anyway.out).toContain("- Ask before you approve this: ");
+  });
+
+  it("starts, as far as its name tells, with the share that is advised", async () => {
+    const small = (share: number) =>
+      larger()
+        .replace(
+          "gpuMemoryUtilization: 0.45\n        maxModelLen",
+          "gpuMemoryUtilization: 0.3\n        maxModelLen",
+        )
+        .replace(SHARE, SHARE.replace("0.45", `${share}`));
+    for (const share of [0.5, 0.51]) {
+      const { out } = await plan(small(share));
+      const [, advised] = /(?:Set|Write) `gpuMemoryUtilization: ([\d.]+)`/.exec(out) ?? [];
+      expect(advised).toBe("0.54");
+    }
+    const { code, out } = await plan(small(0.54));
+    expect(out).not.toMatch(/(can't|may not) start/);
+    expect(code).toBe(0);
   });
 });

@@ -38,7 +38,7 @@ describe("a model whose name says that it is too large", () => {
       `${NAMED}, on each of 8 ranks`,
     ],
   ])("is refused %s", (_, command, totalGiB, gib, source) => {
-    expect(said(command, totalGiB)).toEqual([`b ${tooLarge(gib, source, totalGiB)}`]);
+    expect(said(command, totalGiB)).toEqual([`b doesn't fit: ${tooLarge(gib, source, totalGiB)}`]);
   });
 
   it.each<[string, readonly string[], number | undefined]>([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { batchFaults } from "../../../policies/lib/batchFaults";
-import { readServerArguments } from "../../../vllm/argv/serverArguments";
+import { batchFaults } from "../../components/machine";
+import { readServerArguments } from "../../vllm/argv/serverArguments";
 
 const settings = (...words: string[]) =>
   batchFaults(readServerArguments(["m", ...words])).map(({ setting, value }) => [setting, value]);
