@@ -66,7 +66,7 @@ function faults(
     found.push({
       path: ["bridge", "keyVariable"],
       code: "missing_key",
-      message: `The bridge is published on ${listen}, which needs a real key, not a placeholder. Name the variable of your shell that holds one (\`keyVariable\`), or publish the bridge on 127.0.0.1.`,
+      message: `The bridge is published on ${listen}, which needs a key. Name the variable of your shell that holds one (\`keyVariable\`), or publish the bridge on 127.0.0.1.`,
     });
   const kinds = (block.servers ?? servers.map(({ key }) => key)).map(
     (name) => servers.find(({ key }) => key === name)?.kind,

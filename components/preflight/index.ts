@@ -15,4 +15,4 @@ export { oursOn } from "./ourContainers";
 export { preflight, recordPathOf } from "./preflight";
 export { askOllama, OLLAMA_URL } from "./readSimpleServer";
 export type { MachineFacts } from "./types";
-export { exportsFor } from "./variables";
+export { exportOf, exportsFor } from "./variables";

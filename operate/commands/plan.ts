@@ -16,6 +16,7 @@ import { SERVICES } from "../../components/services";
 import type { StackSettings } from "../../components/settings";
 import { parseStackFile } from "../../components/settings";
 import { attempt } from "../../faults/defined";
+import { FaultyInput } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
 import { isHere } from "../../machines/address";
 import { fingerprintOfText } from "../../machines/update/fingerprint";
@@ -23,7 +24,7 @@ import { readRecord } from "../../machines/update/readRecord";
 import { triedText, underWayText } from "../../machines/update/sentences";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { compare } from "../plan/against";
-import { sectionMarkdown, sectionText } from "../plan/changeReport";
+import { faultsSection, sectionMarkdown, sectionText } from "../plan/changeReport";
 import { dockerRun } from "../plan/dockerRun";
 import { fileGroups, filesText } from "../plan/filesText";
 import { judgedPlan } from "../plan/judgedPlan";
@@ -70,7 +71,7 @@ export function planCommand(): Command {
 with faults it has \`faults\` and no \`machines\`; an image that \`serving up\` at a terminal would read first is refused here, too), 2 wrong use or a file that can't be read. \`--format markdown\` goes with \`--against\`.`,
     version: PLAN_VERSION,
     example: "plan --against HEAD~1 --format markdown",
-    run: planOutcome,
+    run: orFaults,
   });
 }
 
@@ -99,6 +100,21 @@ const planOptions = (): Option[] => [
     `levels of the policies (default: ${LEVELS_FILE} beside the project)`,
   ),
 ];
+
+/** A review of a file with faults is a decision, too. */
+async function orFaults(options: PlanOptions, name?: string): Promise<Outcome> {
+  try {
+    return await planOutcome(options, name);
+  } catch (error) {
+    if (options.format !== "markdown" || !(error instanceof FaultyInput)) throw error;
+    const { faults, input } = error;
+    return {
+      result: { faults },
+      text: sectionMarkdown(faultsSection(input, faults)),
+      failed: true,
+    };
+  }
+}
 
 async function planOutcome(options: PlanOptions, name?: string): Promise<Outcome> {
   const { full = false, notes = false, strict = false, against, format } = options;

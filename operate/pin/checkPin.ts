@@ -227,7 +227,9 @@ export function checkText(checked: readonly CheckedPin[]): string {
       (line) => `      ${line}`,
     ),
   ]);
-  const unread = `${counted(missing, "image was", "images were")} not checked at the registry: that is neither a fault nor a proof. Run this again where the registry can be reached.`;
+  const wrong = checked.filter(({ faults }) => faults.length > 0).length;
+  const faulty = wrong === 0 ? "" : `${counted(wrong, "image has", "images have")} a fault. `;
+  const unread = `${faulty}${counted(missing, "image was", "images were")} not checked at the registry: that is neither a fault nor a proof. Run this again where the registry can be reached.`;
   return [...lines, ...(missing > 0 ? ["", unread] : [])].join("\n");
 }
 

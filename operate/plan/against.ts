@@ -3,6 +3,7 @@ import { changesOf, type MachineChange } from "../../components/change";
 import { operatorHome, readAppliedPlans } from "../../components/evidence";
 import { declaredResources } from "../../components/machine";
 import type { MachinePlan, Plan } from "../../components/plan";
+import { exportOf } from "../../components/preflight";
 import { placeOf, type StackSettings } from "../../components/settings";
 import { defined } from "../../faults/defined";
 import { isHere } from "../../machines/address";
@@ -23,8 +24,8 @@ import {
   feltLines,
   type HeadLines,
   isLessSure,
+  mayBreak,
   reachedLines,
-  replacesServer,
   servedLines,
 } from "./reviewHead";
 import { refusalsOf } from "./screen/findings";
@@ -126,7 +127,7 @@ function resultOf({ source, asked, before, differs, head, why }: Review) {
 /** The review, from what a reader needs first to the details and the commands. */
 function sectionsOf(review: Review): Section[] {
   const { source, asked, before, differs, head, judged, why } = review;
-  const { changed, changes, found } = differs;
+  const { changed, found } = differs;
   const { file, planned } = asked;
   const decision = decisionText(head.asks, why);
   const sections: Section[] = [
@@ -147,7 +148,7 @@ function sectionsOf(review: Review): Section[] {
   return [
     ...sections.map(withoutHomes(planned.machines)),
     ...(changed?.length === 0 ? [] : wayBack(before, planned)),
-    nextSection(source, file, { changes, why }),
+    nextSection(source, file, review),
   ];
 }
 
@@ -252,11 +253,9 @@ const idAndText = ({ id, text }: PlanFinding) => ({ id, text });
 function nextSection(
   source: string,
   file: string,
-  {
-    changes,
-    why,
-  }: { readonly changes: readonly MachineChange[]; readonly why: string | undefined },
+  { before, asked, differs: { changes }, why }: Omit<Review, "head" | "judged">,
 ): Section {
+  const exports = newVariables(before.machines, asked.planned.machines);
   const typed = (text: string) => forStack(text, defined({ stack: stackOf(file) }));
   const run = appliedBy(changes);
   const merges = source !== "applied" && source !== "verified";
@@ -264,16 +263,35 @@ function nextSection(
   if (why !== undefined)
     return { title, lines: [`Nothing yet: ${why}. Fix the stack file first.`] };
   if (run === undefined) return { title, lines: ["Nothing: no machine changes."] };
-  if (!replacesServer(changes)) return { title, lines: [`\`${typed(run)}\``] };
+  if (!mayBreak(changes)) return { title, lines: [...exports, `\`${typed(run)}\``] };
   const verified = typed("`serving up --verified`");
   return {
     title,
     lines: [
+      ...exports,
       `${verified}, which goes back if something that worked doesn't any more; a machine that hangs can't.`,
       `Or step by step, which doesn't go back by itself: \`${typed(run)}\``,
     ],
   };
 }
+
+/** What to type first where the new file needs a variable that the old one didn't. */
+function newVariables(before: readonly MachinePlan[], after: readonly MachinePlan[]): string[] {
+  const known = new Set(before.flatMap(secretVariables));
+  const needed = after.flatMap((machine) =>
+    secretVariables(machine).map((name) => [name, exportOf(machine, name)] as const),
+  );
+  return [...new Map(needed)].flatMap(([name, line]) =>
+    known.has(name)
+      ? []
+      : [
+          `\`${line}\` first, in the shell that runs \`up\`; clients of what asks for it need it, too.`,
+        ],
+  );
+}
+
+const secretVariables = ({ secretFiles = [] }: MachinePlan): string[] =>
+  secretFiles.map(({ variable }) => variable);
 
 /** A section in which the home of who plans is `~`: a review is read on another computer. */
 function withoutHomes(machines: readonly MachinePlan[]): (section: Section) => Section {

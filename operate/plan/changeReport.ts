@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { headed, type Width } from "../../commandLine/layout";
 import { styled } from "../../commandLine/output";
 import {
@@ -9,6 +10,8 @@ import {
   partsWithSources,
   stepsWithSources,
 } from "../../components/change";
+import type { Fault } from "../../faults/fault";
+import { counted } from "../../faults/quoting";
 import { gibRange, timesRange } from "../../units/ranges";
 import { fromTo } from "./settingChanges";
 
@@ -25,6 +28,16 @@ export const section = (title: string, lines: readonly string[], none: string): 
   title,
   lines: lines.length === 0 ? [none] : lines,
 });
+
+/** The review of a stack file that can't be planned: what is wrong with it, line by line. */
+export function faultsSection(input: string, faults: readonly Fault[]): Section {
+  const found = faults.map(({ line, path, message }) => {
+    const where = [line && `line ${line}`, path && `\`${path}\``].filter(Boolean).join(", ");
+    return where === "" ? message : `${where}: ${message}`;
+  });
+  const decision = `Don't approve this yet: the file has ${counted(faults.length, "fault")}.`;
+  return { title: basename(input), lines: [decision, ...found] };
+}
 
 export const sectionText = ({ title, lines }: Section, width: Width): string =>
   headed(styled("bold", title), lines, width);
@@ -64,11 +77,10 @@ export function instanceALines({ memory: { before, after } }: MachineChange): st
 /** What is made, replaced and written on a machine. For how long something is gone, losses say. */
 export function whatChanges(change: MachineChange, isAgainstApplied: boolean): Section {
   const { machine, containers, files, ollama, starts } = change;
-  const untouched = containers.filter(({ kind }) => kind === "unchanged").map(({ key }) => key);
   const lines = [
     ...(isUnchanged(change) ? ["Nothing is replaced or written."] : []),
     ...containers.flatMap((each) => containerLines(each, doubtText(starts[each.key]?.after))),
-    ...(untouched.length === 0 ? [] : [`Not touched: ${untouched.join(", ")}.`]),
+    ...notTouched(containers),
     ...(ollama === null ? [] : [OLLAMA[ollama]]),
     ...["written", "rewritten", "removed"].flatMap((kind) => {
       const paths = files.filter((file) => file.kind === kind).map(({ path }) => path);
@@ -77,6 +89,12 @@ export function whatChanges(change: MachineChange, isAgainstApplied: boolean): S
     ...(isAgainstApplied ? [AGAINST_APPLIED] : []),
   ];
   return { title: `What changes on ${machine}`, lines, isFolded: true };
+}
+
+/** Containers that stay as they are, in a sentence. */
+export function notTouched(containers: MachineChange["containers"]): string[] {
+  const untouched = containers.filter(({ kind }) => kind === "unchanged").map(({ key }) => key);
+  return untouched.length === 0 ? [] : [`Not touched: ${untouched.join(", ")}.`];
 }
 
 const AGAINST_APPLIED =

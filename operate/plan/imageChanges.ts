@@ -130,7 +130,10 @@ function fromToText(change: ImageChange): string {
   const [old, now] = [image.before, image.after].map((each) => each && unpinned(each));
   const [was, is] = [version.before ?? "not known", version.after ?? "not known"];
   if (image.before === null) return `is new and runs ${shown(name)} ${is} (\`${now}\`)`;
-  const source = change.knownBy === null ? " by its tag or record" : "";
+  const reference = imageReference(image.after);
+  const byTag = name && reference ? taggedVersion(name, reference) : undefined;
+  const source =
+    change.knownBy === null ? ` by its ${byTag === version.after ? "tag" : "record"}` : "";
   const versions = was === is ? `${is}${source}, as before` : `${was} -> ${is}${source}`;
   const other = image.after === now ? "without a digest" : "with another digest";
   const images = old === now ? `\`${now}\` ${other}` : `\`${old}\` -> \`${now}\``;
@@ -176,7 +179,7 @@ function editedDigest({ image: { before, after } }: ImageChange): string {
 }
 
 const claimText = (name: string): string =>
-  `${name}: its record says \`evidence: read\`, which anybody can type. Nothing here shows that somebody looked inside, so it is worth no more than \`published\`.`;
+  `${name}: its record says \`evidence: read\`, which anybody can type. Nothing here shows that somebody looked inside, so it is worth no more than \`published\`: ask the author for the output of \`serving pin\`.`;
 
 /** Servers that keep an image of no list, and of which somebody now says that he looked inside. */
 export const claimLines = ({ before, after }: Pick<States, "before" | "after">): string[] =>

@@ -2,6 +2,7 @@ import { doubtText, lossText, type MachineChange } from "../../components/change
 import { plannedStart } from "../../components/machine";
 import type { MachinePlan } from "../../components/plan";
 import { counted } from "../../faults/quoting";
+import { notTouched } from "./changeReport";
 import type { FindingChanges, PlanFinding } from "./findingChanges";
 import { serverText } from "./screen/servers";
 
@@ -27,6 +28,7 @@ export function feltLines({
   machine,
   losses,
   starts,
+  containers,
   memory: { before, after },
 }: MachineChange): HeadLines {
   const [asked, other] = [true, false].map((is) =>
@@ -39,7 +41,10 @@ export function feltLines({
   const isMoot = Object.values(starts).some((each) => each.after === "cannot start");
   const isTold = after !== null && !(isMoot && after.leftGiB >= 0);
   const memory = isTold ? [`${machine}: ${memoryText(before, after)}.`] : [];
-  return { asks: asked ?? [], happens: [...(other ?? []), ...quiet, ...memory] };
+  const kept = notTouched(containers).map(
+    (text) => `${machine}: ${text.charAt(0).toLowerCase()}${text.slice(1)}`,
+  );
+  return { asks: asked ?? [], happens: [...(other ?? []), ...quiet, ...kept, ...memory] };
 }
 
 type Figures = NonNullable<MachineChange["memory"]["after"]>;
@@ -183,11 +188,9 @@ export function countLines(
   };
 }
 
-/** Whether an inference server is replaced: one that worked may not work any more. */
-export const replacesServer = (changes: readonly MachineChange[]): boolean =>
-  changes.some(({ containers, kv }) =>
-    containers.some(({ key, kind }) => key in kv && kind === "replaced"),
-  );
+/** Whether a container is made or replaced: one that worked may not work any more. */
+export const mayBreak = (changes: readonly MachineChange[]): boolean =>
+  changes.some(({ containers }) => containers.some(({ kind }) => STARTED.has(kind)));
 
 /** The commands that apply a change: what is missing is fetched while everything still runs. */
 export function appliedBy(changes: readonly MachineChange[]): string | undefined {

@@ -77,7 +77,7 @@ describe("what a service or a client says of its server", () => {
     [
       "a bridge on the network without a key",
       { bridge: { ...BRIDGE, listen: "0.0.0.0" } },
-      "bridge.keyVariable: The bridge is published on 0.0.0.0, which needs a real key, not a placeholder. Name the variable of your shell that holds one (`keyVariable`), or publish the bridge on 127.0.0.1.",
+      "bridge.keyVariable: The bridge is published on 0.0.0.0, which needs a key. Name the variable of your shell that holds one (`keyVariable`), or publish the bridge on 127.0.0.1.",
     ],
     [
       "a chat UI connected to a server that is not there",

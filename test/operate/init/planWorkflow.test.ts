@@ -94,7 +94,7 @@ it("posts each review, then what the registries say, and names stack files that 
   ]);
 });
 
-it("begins with an image that isn't what the stack file says, and fails", () => {
+it("begins with the decision where an image isn't what the stack file says, and fails", () => {
   const { comment, verdict } = posted({
     "Pulumi.kept.yaml.plan": "0\n### kept",
     "Pulumi.new.yaml.plan": "1",
@@ -104,9 +104,13 @@ it("begins with an image that isn't what the stack file says, and fails", () => 
   expect(
     comment
       .split("\n")
-      .filter((line) => /^[#A-Za-z]/.test(line))
-      .slice(0, 3),
-  ).toEqual([`${SAYS}.kept.yaml`, "FAULT b", "### kept"]);
+      .filter((line) => /^[*#A-Za-z]/.test(line) && !line.startsWith("### Pulumi.")),
+  ).toEqual([
+    "**Don't approve this yet: an image has a fault, at the end.**",
+    "### kept",
+    `${SAYS}.kept.yaml`,
+    "FAULT b",
+  ]);
   expect(comment).not.toContain(`${SAYS}.new.yaml`);
   expect(verdict).toBe(1);
 });

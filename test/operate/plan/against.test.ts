@@ -239,7 +239,7 @@ describe("a plan against what was verified", () => {
     const [, back = "", update] = /The way back\n {2}`(cp .*) && (.*)`\n/.exec(out) ?? [];
     expect(update).toBe("serving up");
     expect(out).toMatch(
-      /The way back\n.*\n {2}dgx: b \(.*\) is gone for 14 to 25 min, or 4 to 10 min if .*\n {2}dgx: memory fits: 4\.67 /,
+      /The way back\n.*\n {2}dgx: b \(.*\) is gone for 14 to 25 min, or 4 to 10 min if .*\n {2}dgx: not touched: bridge, chat-ui\.\n {2}dgx: memory fits: 4\.67 /,
     );
     execFileSync("sh", ["-c", back]);
     expect(readFileSync(file, "utf8")).toBe(STACK);

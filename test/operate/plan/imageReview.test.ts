@@ -34,7 +34,7 @@ async function review(image: string, version: string, evidence = "published", ba
 const UNKNOWN =
   "- dgx: b: no list has its digest sha256:0123456789ab: `npx --no -- serving pin --check` proves it.";
 const CLAIM =
-  "- dgx: b: its record says `evidence: read`, which anybody can type. Nothing here shows that somebody looked inside, so it is worth no more than `published`.";
+  "- dgx: b: its record says `evidence: read`, which anybody can type. Nothing here shows that somebody looked inside, so it is worth no more than `published`: ask the author for the output of `npx --no -- serving pin`.";
 const ofImage = (lines: readonly string[]) =>
   lines.filter((line) => /gets another image|no list has|evidence: read`/.test(line));
 
@@ -48,7 +48,7 @@ describe("the review of an image", () => {
       UNKNOWN,
       moved(
         "`vllm/vllm-openai:v0.30.0` -> `vllm/vllm-openai:v0.33.0`",
-        "0.30.0 -> 0.33.0 by its tag or record",
+        "0.30.0 -> 0.33.0 by its tag",
       ),
     ]);
     expect(lines).toContain(
@@ -76,7 +76,7 @@ describe("the review of an image", () => {
       CLAIM,
       moved(
         "`vllm/vllm-openai:v0.30.0` with another digest",
-        "0.30.0 by its tag or record, as before",
+        "0.30.0 by its tag, as before",
       ),
     ]);
     expect(lines[2]).toBe("- Ask before you approve this: 2 points below.");

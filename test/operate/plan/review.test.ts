@@ -243,16 +243,19 @@ describe("a reviewer of ten changes", () => {
       const run =
         RUNS[name] ??
         "`npx --no -- serving up && npx --no -- serving status --wait && npx --no -- serving verify`";
-      const replaces = answers.refused !== true && run.includes("wait");
+      const replaces =
+        answers.refused !== true && answers.containers.some((each) => !each.endsWith("removed"));
       const ways = replaces
         ? [VERIFIED, `- Or step by step, which doesn't go back by itself: ${run}`]
         : [`- ${run}`];
-      expect(lines.slice(replaces ? -5 : -4)).toEqual([
-        "### To run after merging",
-        "",
-        ...ways,
-        "",
-      ]);
+      const exported =
+        name === "the-bridge-on-the-network"
+          ? [
+              "- `export LOCAL_SERVING_BRIDGE_KEY=$(openssl rand -hex 32)` first, in the shell that runs `up`; clients of what asks for it need it, too.",
+            ]
+          : [];
+      const next = ["### To run after merging", "", ...exported, ...ways, ""];
+      expect(lines.slice(-next.length)).toEqual(next);
       expect(lines.some((line) => line.startsWith("- REFUSED by"))).toBe(answers.refused === true);
       expect(lines[0]).toBe(`### after.yaml against ${BEFORE}`);
       const whole = markdown.match(/sha256:[0-9a-f]{64}/g) ?? [];
@@ -352,4 +355,21 @@ describe("a model that is too large for the share of the one before", () => {
     expect(out).not.toMatch(/(can't|may not) start/);
     expect(code).toBe(0);
   });
+});
+
+it("a file with faults is a decision, and each fault a point with its line", async () => {
+  const after = join(folder, "faulty.yaml");
+  writeFileSync(
+    after,
+    readFileSync(BEFORE, "utf8").replace("port: 8787", "port: 8787\n        listen: 0.0.0.0"),
+  );
+  const args = ["plan", "--file", after, "--against", BEFORE, "--format", "markdown"];
+  const { code, out, err } = await runServing(args, HOME);
+  expect([code, err]).toEqual([1, ""]);
+  expect(out.split("\n").slice(2, 4)).toEqual([
+    "- Don't approve this yet: the file has 1 fault.",
+    expect.stringMatching(
+      /^- line \d+, `machines\.dgx\.bridge\.keyVariable`: The bridge is published on 0\.0\.0\.0, which needs a key\./,
+    ),
+  ]);
 });
