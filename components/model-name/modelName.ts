@@ -153,7 +153,7 @@ const USUALLY_FOUR = word("awq|gptq|autoround|bnb|bitsandbytes");
 
 /** Words that say only that weights are smaller than 16 bits, or leave open by how much. */
 const SMALLER =
-  /quant|gguf|ggml|hqq|quip|aqlm|exl\d|eetq|onnx|openvino|mlx|mixed|compressed|modelopt|quark|torchao|qat|bitnet|marlin|prisma|(?<![a-z\d])(?:ct|i1|ov|sq|int2|fp6)(?![a-z\d])/;
+  /(?:int|fp)[2-8](?!\d)|quant|gguf|ggml|hqq|quip|aqlm|exl\d|eetq|onnx|openvino|mlx|mixed|compressed|modelopt|quark|torchao|qat|bitnet|marlin|prisma|(?<![a-z\d])(?:ct|i1|ov|sq|int2|fp6)(?![a-z\d])/;
 
 const GGUF = /gguf/;
 

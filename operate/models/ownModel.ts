@@ -15,13 +15,7 @@ import { HubUnread, readCachedModel, readHubModel } from "../../components/fetch
 import { isOllamaName } from "../../components/fields";
 import { familyOf } from "../../components/inference-server";
 import { sureShare } from "../../components/memory";
-import {
-  ggufText,
-  namedPooling,
-  readModelName,
-  saidOfKind,
-  unservedByName,
-} from "../../components/model-name";
+import { namedPooling, readModelName, saidOfKind } from "../../components/model-name";
 import { isPooling } from "../../components/planned";
 import { atLeast } from "../../components/releases";
 import { vllmOf } from "../../components/supply";
@@ -37,7 +31,7 @@ import { recipeByName, USUAL_WINDOW, writtenGB } from "./byName";
 import { fitModel } from "./fit";
 import { currentServer, machineOf, type Seat, seatFor } from "./seat";
 import type { ServerValue } from "./serverValues";
-import { called, unclearName, whyNoName } from "./useModel";
+import { called, unclearName, unservedHere, whyNoName } from "./useModel";
 
 /** A config.json to be kept for later plans. */
 interface KeptConfig {
@@ -88,10 +82,8 @@ export async function chooseModel(
   const elsewhere = whyNoName(wanted);
   // Of an address with a type behind it, the id is said first: its repository may have other files.
   const isSure = elsewhere === undefined || /gguf/i.test(wanted);
-  if (wanted.includes("/") && isSure && readModelName(wanted).gguf)
-    throw new Failed(`By its name, ${wanted.trim()} ${ggufText(wanted.trim())}`);
-  const speech = isHubId(wanted) ? unservedByName(wanted.trim()) : undefined;
-  if (speech !== undefined) throw new Failed(speech);
+  const unserved = wanted.includes("/") && isSure ? unservedHere(wanted) : undefined;
+  if (unserved !== undefined) throw new Failed(unserved);
   if (elsewhere !== undefined) throw elsewhere;
   const path = onMachine(settings.modelCache, { home: homeOn(settings, { home: operatorHome() }) });
   const cached = isHubId(wanted) ? [] : cachedModels(await cacheOn(settings, path));

@@ -11,6 +11,13 @@ import {
   readCatalogue,
 } from "../../components/catalogue";
 import { isOllamaName, nameElsewhere } from "../../components/fields";
+import {
+  ggufText,
+  namedWeights,
+  readModelName,
+  saidOfKind,
+  unservedByName,
+} from "../../components/model-name";
 import { NAMESPACE, parseStackFile, type StackSettings } from "../../components/settings";
 import { FaultyInput, orInputFault } from "../../faults/fault";
 import { valueAt } from "../../faults/schemaFaults";
@@ -67,6 +74,25 @@ export function whyNoName(wanted: string): WrongUse | undefined {
   return new WrongUse(`${instead}${none}`);
 }
 
+/** Says of a model that no server here loads by its name what to serve instead. */
+export const unservedHere = (id: string): string | undefined =>
+  readModelName(id).gguf
+    ? `By its name, ${id.trim()} ${ggufText(id.trim())}`
+    : unservedByName(id.trim());
+
+/** What a model's name says of its kind and its size. */
+function byName(id: string): string {
+  const kind = saidOfKind(id);
+  const weights = namedWeights(id);
+  const said = [
+    ...(kind === undefined ? [] : [`it ${kind}`]),
+    ...(weights === undefined
+      ? []
+      : [`its weights take ${weights.gib.toFixed(1)} GiB at least (${weights.source})`]),
+  ];
+  return said.length === 0 ? "" : ` By its name, ${said.join("; ")}.`;
+}
+
 /** Says that a name means several models or none, with those that it may mean. */
 export function unclearName(
   wanted: string,
@@ -74,10 +100,12 @@ export function unclearName(
 ): WrongUse {
   const ids = models.map(({ id }) => id);
   if (is === "several") return new SeveralMeant(wanted, `${wanted} fits ${ids.length} models`, ids);
+  const unserved = isHubId(wanted) ? unservedHere(wanted) : undefined;
+  if (unserved !== undefined) return new WrongUse(unserved);
   const close = ids.length === 0 ? "no name comes close" : `closest is ${ids.join(", ")}`;
   return new WrongUse(
     isHubId(wanted)
-      ? `${wanted} is not in the catalogue: ${close}. \`serving models use ${wanted}\` reads it from the hub.`
+      ? `${wanted} is not in the catalogue: ${close}. \`serving models use ${wanted}\` reads it from the hub.${byName(wanted.trim())}`
       : `${wanted} is not in the catalogue: ${close}. For any other model, write its hub id: ORG/NAME.`,
   );
 }

@@ -171,9 +171,9 @@ function judged(
     const to = fits === 0 ? "" : `, to ${shareText(fits)} or less`;
     return ours ? [] : ` Instance A is not ours to lower: only its owner can${to}.`;
   });
-  const ours = eitherOf(remedies.map(({ text, change }) => ({ text, isEnough: !!change })))
-    .map((text) => ` ${text}`)
-    .join("");
+  const ways = eitherOf(remedies.map(({ text, change }) => ({ text, isEnough: !!change })));
+  const isHopeless = remedies.length > 1 && remedies.every(({ change }) => change === undefined);
+  const ours = [...ways, ...(isHopeless ? [ON_REQUEST] : [])].map((text) => ` ${text}`).join("");
   // Where none of ours can give way, only A's owner can.
   const cure = remedies.some(({ change }) => change) ? [ours, ...host] : [...host, ours];
   const message = `The servers of ${machineText(component)} claim ${shareText(sum)} of its memory, and ${shareText(limit)} is the limit.${cure.join("")} Claimed: ${claims.map(claimText).join(" + ")}${gib}.`;
@@ -185,6 +185,9 @@ function machineText(component: DeclaredResource | undefined): string {
   if (together !== undefined) return `${together} (one computer)`;
   return knownText(component?.props.machine) ?? "this machine";
 }
+
+const ON_REQUEST =
+  "Write `start: onRequest` at those that needn't run at once: `serving start` starts one where it fits.";
 
 type Remedy = { readonly text: string; readonly change?: Change };
 

@@ -35,13 +35,13 @@ export const toolCalling: Rule = {
 
 /** Says of a server without a parser which one reads its model's family, or why none does. */
 function withoutParser(resource: DeclaredResource, { model }: ServerArguments): Finding {
-  const who = `${nameOf(resource)} has --enable-auto-tool-choice without --tool-call-parser. vLLM refuses to start like that.`;
+  const who = `${nameOf(resource)} has --enable-auto-tool-choice without --tool-call-parser.`;
   const id = isText(model) ? model : "";
   const parser = parserByName(id, "tool");
   if (parser !== undefined)
     return violation(
       resource,
-      `${who} Write \`tools.parser: ${parser}\` (\`--tool-call-parser ${parser}\`), which reads the family of ${id}.`,
+      `${who} Write \`tools.parser: ${parser}\` (\`--tool-call-parser ${parser}\`), which reads the family of ${id}: vLLM refuses to start like that.`,
       { setting: "tools.parser", value: parser },
     );
   if (makesNoCalls(id)) {
@@ -50,11 +50,15 @@ function withoutParser(resource: DeclaredResource, { model }: ServerArguments): 
       kind === undefined
         ? { setting: "tools.autoChoice", value: false }
         : { setting: "model.kind", value: kind };
-    return violation(resource, `${who} By its name, ${id} ${saidOfKind(id)}.`, change);
+    return violation(
+      resource,
+      `${who} By its name, ${id} ${saidOfKind(id)}. vLLM refuses to start like that.`,
+      change,
+    );
   }
   return violation(
     resource,
-    `${who} Write the parser that its publisher names as \`tools.parser\` (\`--tool-call-parser\`), or \`tools: { autoChoice: false }\` to do without tool calls.`,
+    `${who} Write the parser that its publisher names as \`tools.parser\` (\`--tool-call-parser\`), or \`tools: { autoChoice: false }\` to do without tool calls: vLLM refuses to start like that.`,
     { setting: "tools.parser" },
   );
 }

@@ -309,6 +309,13 @@ describe("a folder of the machine", () => {
   });
 });
 
+describe("bits that a word of several says", () => {
+  it("are none that could be told", () => {
+    expect(namedWeights("/m/Qwen3.5-122B-A10B-hybrid-int4fp8")).toBeUndefined();
+    expect(namedWeights("a/M-8B-fp16")).toBeDefined();
+  });
+});
+
 describe("types of llama.cpp's files", () => {
   it.each(["a/M-8B-Q4_K_M", "M-8B-IQ4_XS", "a/M-UD-Q4_K_XL", "a/M-i1-Q6_K", "a/M-q8_0"])(
     "say GGUF without the word: %s",

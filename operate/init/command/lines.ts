@@ -35,6 +35,10 @@ function readLines(text: string): Lines {
     for (const [word] of line.matchAll(/[^\s"'`[\]{},]+/g)) {
       for (const form of formsOf(word)) add(form, index + 1);
       if (before.startsWith("-")) add(`${before} ${word}`, index + 1);
+      // A key with its value: `memory: 90Gi`, `ShmSize=16g`.
+      const [, key = before.endsWith(":") ? before.slice(0, -1) : "", value = word] =
+        /^(\w+)=(.+)$/.exec(word) ?? [];
+      if (key !== "") add(plain(`${key} ${value}`), index + 1);
       before = word;
     }
   }

@@ -25,6 +25,9 @@ interface Told {
   readonly beside?: ((name: string) => string | undefined) | undefined;
 }
 
+/** What a command with arguments prints, as `words.ts` has it while a script is read. */
+const OUTPUT = /\u{E000}\$\([^\u{E001}]*[\u{E004}-\u{E006}]/u;
+
 /** Files that set the paths of programs, and nothing that a server is told. */
 const OF_PROGRAMS =
   /(?:^|\/)(?:activate|setvars\.sh|conda\.sh|nvm\.sh|setup\.(?:ba)?sh|\.?(?:bashrc|zshrc|profile|bash_profile|bash\.bashrc))$/;
@@ -250,7 +253,9 @@ export class ScriptState implements Follows {
   }
 
   private set(name: string, value: string): void {
-    if (this.runs === "perhaps") {
+    // What a program with arguments prints is called by the variable: another shell may read the text.
+    if (OUTPUT.test(value)) this.lose(name);
+    else if (this.runs === "perhaps") {
       this.maybe(name, value);
       if (this.values.get(name) !== value) this.lose(name);
     } else {

@@ -124,6 +124,14 @@ describe("what a shell makes of options", () => {
   });
 });
 
+describe("what another program prints", () => {
+  it("is called by its variable, also in a shell's own script", () => {
+    const value = `A=$(awk -v a="\${X:-0}" 'BEGIN {\n print a }')\n`;
+    const run = `docker run ${IMAGE} bash -c "vllm serve ${MODEL} --port '\${A}' --seed 1"\n`;
+    expect(read(value + run).words).toEqual([MODEL, "--seed", "1"]);
+  });
+});
+
 describe("a file that a script reads as a part of itself", () => {
   const script = `SERVE_ARGS=()\n. ./model.env\nvllm serve ${MODEL} "\${SERVE_ARGS[@]}"\n`;
 
@@ -189,6 +197,13 @@ describe("lines of what is left out", () => {
         "--oom-score-adj 500 (line 9)",
       ]),
     );
+  });
+});
+
+describe("lines of keys", () => {
+  it("are those of the key with its value", () => {
+    const text = `services:\n  v:\n    image: ${IMAGE}\n    command: ${MODEL}\n    deploy:\n      resources:\n        reservations: {cpus: "2"}\n        limits:\n          cpus: "4"\n          memory: 90g\n    environment: {M: memory}\n`;
+    expect(names(text)).toContain("--memory 90g (line 10)");
   });
 });
 

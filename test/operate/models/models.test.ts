@@ -127,6 +127,17 @@ describe("serving models", () => {
     ]);
   });
 
+  it("says what a name alone tells of a model that is unknown", async () => {
+    const said = async (id: string) =>
+      (await runServing(["models", "show", id, "--file", stackFile()])).err;
+    expect(await said("org/bge-x")).toContain(
+      " reads it from the hub. By its name, it is for embeddings",
+    );
+    expect(await said("org/Dense-700B-FP8")).toContain("its weights take 6");
+    expect(await said("org/Dense-8B-GGUF")).toContain("consists of GGUF files");
+    expect(await said("openai/whisper-x")).toContain("No server here supports such a model");
+  });
+
   it("refuses a name that several have, with the command to type for each", async () => {
     const file = stackFile();
     const before = readFileSync(file, "utf8");

@@ -102,6 +102,15 @@ describe("a machine's declaration", () => {
     );
   });
 
+  it("says that servers may start on request where none of several has a share left", () => {
+    const command = ["m", "--gpu-memory-utilization", "0.95"];
+    const servers = ["b", "c"].map((name) => ({ name, image: IMAGE, command, environment: {} }));
+    expect(said(RULE, [machine("none", undefined, { servers })]).join()).toContain(
+      "No share is left for c beside the others. Write `start: onRequest` at those that needn't run at once: `serving start` starts one where it fits.",
+    );
+    expect(said(RULE, [machine(0.9, "0.1")]).join()).not.toContain("onRequest");
+  });
+
   it("says when no share is left", () => {
     expect(said(RULE, [machine(0.9, "0.1")]).join()).toContain(
       "No share is left for b beside the others.",

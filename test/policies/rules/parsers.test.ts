@@ -13,8 +13,7 @@ import {
 
 describe("tool-calling", () => {
   const RULE = "tool-calling";
-  const WITHOUT =
-    "b has --enable-auto-tool-choice without --tool-call-parser. vLLM refuses to start like that.";
+  const WITHOUT = "b has --enable-auto-tool-choice without --tool-call-parser.";
   const clients = (changes = {}) =>
     serverRecord({ codingClients: ["codex", "opencode"], ...changes });
 
@@ -30,22 +29,22 @@ describe("tool-calling", () => {
     ["a parser without a name", ["m", "--enable-auto-tool-choice", "--tool-call-parser"]],
   ])("refuses automatic tool choice without a parser: %s", (_, command) => {
     expect(said(RULE, [serving(...command)])).toEqual([
-      `refused: ${WITHOUT} Write the parser that its publisher names as \`tools.parser\` (\`--tool-call-parser\`), or \`tools: { autoChoice: false }\` to do without tool calls.`,
+      `refused: ${WITHOUT} Write the parser that its publisher names as \`tools.parser\` (\`--tool-call-parser\`), or \`tools: { autoChoice: false }\` to do without tool calls: vLLM refuses to start like that.`,
     ]);
   });
 
   it.each([
     [
       "Qwen/Qwen3-235B-A22B",
-      "Write `tools.parser: hermes` (`--tool-call-parser hermes`), which reads the family of Qwen/Qwen3-235B-A22B.",
+      "Write `tools.parser: hermes` (`--tool-call-parser hermes`), which reads the family of Qwen/Qwen3-235B-A22B: vLLM refuses to start like that.",
     ],
     [
       "BAAI/bge-m3",
-      "By its name, BAAI/bge-m3 is for embeddings: it is `model.kind: embedding`, which runs with --runner pooling and without tools or clients.",
+      "By its name, BAAI/bge-m3 is for embeddings: it is `model.kind: embedding`, which runs with --runner pooling and without tools or clients. vLLM refuses to start like that.",
     ],
     [
       "meta-llama/Llama-Guard-4-12B",
-      "By its name, meta-llama/Llama-Guard-4-12B judges texts (a guard): it answers with its verdict and makes no tool calls, so it is `tools: { autoChoice: false }`.",
+      "By its name, meta-llama/Llama-Guard-4-12B judges texts (a guard): it answers with its verdict and makes no tool calls, so it is `tools: { autoChoice: false }`. vLLM refuses to start like that.",
     ],
   ])("says what is missing by the name of %s", (model, remedy) => {
     expect(said(RULE, [serving(model, "--enable-auto-tool-choice")])).toEqual([
