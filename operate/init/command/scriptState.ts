@@ -25,8 +25,8 @@ interface Told {
   readonly beside?: ((name: string) => string | undefined) | undefined;
 }
 
-/** What a command with arguments prints, as `words.ts` has it while a script is read. */
-const OUTPUT = /\u{E000}\$\([^\u{E001}]*[\u{E004}-\u{E006}]/u;
+/** What a command with arguments prints, and nothing else, as `words.ts` has it while a script is read. */
+const OUTPUT = /^\u{E000}\$\([^\u{E001}]*[\u{E004}-\u{E006}][^\u{E001}]*\u{E001}$/u;
 
 /** Files that set the paths of programs, and nothing that a server is told. */
 const OF_PROGRAMS =

@@ -132,6 +132,15 @@ describe("what another program prints", () => {
   });
 });
 
+describe("arguments of which another program prints one", () => {
+  it("keep all others", () => {
+    const text = `A="--trust-remote-code --served-model-name $(basename x y) mine"\nvllm serve ${MODEL} $A\n`;
+    expect(read(text).words).toEqual([
+      ...[MODEL, "--trust-remote-code", "--served-model-name", "mine"],
+    ]);
+  });
+});
+
 describe("a file that a script reads as a part of itself", () => {
   const script = `SERVE_ARGS=()\n. ./model.env\nvllm serve ${MODEL} "\${SERVE_ARGS[@]}"\n`;
 
