@@ -84,14 +84,12 @@ export function readDockerRun(words: readonly string[]): DockerRun {
   while (left[0] !== undefined && (left[0].startsWith("-") || isOptions(left))) {
     const word = left.shift() ?? "";
     if (word === "--") break;
-    if (!word.startsWith("-")) {
-      const made = ownOptions(word);
-      if (made === undefined) open.push(word);
-      else left.unshift(...made);
-      continue;
-    }
-    options.push(...(word.startsWith("--") ? longOption(word, left) : shortOptions(word, left)));
-    if (options.length > MOST_OPTIONS)
+    const made = word.startsWith("-") ? [] : ownOptions(word);
+    if (made === undefined) open.push(word);
+    else left.unshift(...made);
+    if (word.startsWith("-"))
+      options.push(...(word.startsWith("--") ? longOption(word, left) : shortOptions(word, left)));
+    if (options.length + open.length > MOST_OPTIONS)
       refuseCommand(
         `Its container has more than ${MOST_OPTIONS} variables, mounts and other options. Give those that its server needs.`,
       );

@@ -105,6 +105,12 @@ describe("what a shell makes of options", () => {
     ).toEqual([MODEL, "--served-model-name", "mine", "--seed", "1"]);
   });
 
+  it("is refused where there are more than any container has", () => {
+    expect(() => read(run("$ARGS ".repeat(200)))).toThrow(
+      "Its container has more than 100 variables, mounts and other options.",
+    );
+  });
+
   it("never takes the image's place, in any order", () => {
     const open = fc.constantFrom(`\${A[@]}`, `\${A:+-e B=1}`, "$ARGS", "A+=(-e ...)").map(standIn);
     const plain = fc.constantFrom("--rm", "-e A=1", "-v /a:/b", "--gpus all");
