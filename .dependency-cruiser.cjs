@@ -2,137 +2,117 @@
 // A room that is not named here may import nothing of ours.
 const MAY_USE = {
   // A message says an amount in the unit of its key.
-  faults: ["units"],
-  http: [],
-  units: [],
-  commandLine: ["faults"],
-  harness: ["commandLine", "faults", "http"],
-  vllm: ["faults", "units"],
-  // It runs programs, and reads the memory that a container's argv asks for.
-  machines: ["commandLine/run.ts", "faults", "units", "vllm"],
+  "packages/base": [],
+  "packages/vllm": ["packages/base"],
+  // It reads the memory that a container's argv asks for.
+  "packages/machines": ["packages/(base|vllm)"],
+  "packages/kv": ["packages/base"],
+  "packages/harness": ["packages/base"],
   // Below planned data and settings: both have fields of these forms.
-  "components/fields": ["faults", "machines"],
-  "components/planned": ["components/fields", "machines", "units"],
-  "components/model-name": ["units"],
-  // The pinned release is supply's data.
-  "components/kv": ["components/(planned|supply)", "faults", "units"],
+  "components/planned/fields": ["packages/(base|machines)"],
+  "components/planned": ["components/planned/fields", "packages/(base|kv|machines)"],
+  "components/memory/model-name": ["packages/base"],
   "components/settings": [
-    "components/(bridge|clients|features|fields|on-demand|planned|service|services|simple-server)",
-    "faults",
-    "harness",
-    "machines",
-    "units",
+    "components/(clients|features|planned|planned/fields|services|services/bridge|services/kind|services/on-demand|services/simple-server)",
+    "packages/(base|harness|machines)",
   ],
-  "components/host": ["components/planned", "faults", "machines", "units"],
+  "components/host": ["components/planned", "packages/(base|machines)"],
   // Below settings, whose schema has its block.
-  "components/on-demand": ["components/(fields|host|planned)", "faults", "machines"],
-  "components/releases": [],
-  "components/supply": ["components/(planned|releases)", "faults", "machines"],
+  "components/services/on-demand": [
+    "components/(host|planned|planned/fields)",
+    "packages/(base|machines)",
+  ],
+  "components/supply/releases": [],
+  "components/supply": ["components/(planned|supply/releases)", "packages/(base|machines)"],
   // What a feature of servers is; below settings, whose schema has the keys of each.
-  "components/feature": ["components/planned", "faults", "machines"],
-  "components/ranks": ["components/(feature/|fields|planned)", "faults", "machines"],
+  "components/features/kind": ["components/planned", "packages/(base|machines)"],
+  "components/features/ranks": [
+    "components/(features/kind|planned|planned/fields)",
+    "packages/(base|machines)",
+  ],
   "components/features": ["components"],
   "components/inference-server": [
-    "components/(feature|features|host|planned|settings)",
-    "faults",
-    "machines",
-    "units",
-    "vllm",
+    "components/(features|features/kind|host|planned|settings)",
+    "packages/(base|machines|vllm)",
   ],
-  "components/catalogue": ["components/(fields|planned|settings)", "faults", "machines"],
-  "components/together": ["components/planned", "faults", "vllm"],
+  "components/catalogue": [
+    "components/(planned|planned/fields|settings)",
+    "packages/(base|machines)",
+  ],
+  "components/memory/together": ["components/planned", "packages/(base|vllm)"],
   "components/memory": [
-    "components/(inference-server|kv|model-name|planned|settings|supply|together)",
-    "faults",
-    "machines",
-    "units",
-    "vllm",
+    "components/(inference-server|memory/model-name|memory/together|planned|settings|supply)",
+    "packages/(base|kv|machines|vllm)",
   ],
   // Below settings, whose schema has a block for each service: so one object holds all of a
   // service.
-  "components/service": ["components/(host|planned)", "faults", "machines"],
-  "components/simple-server": [
-    "components/(fields|host|planned|service)",
-    "faults",
-    "machines",
-    "units",
+  "components/services/kind": ["components/(host|planned)", "packages/(base|machines)"],
+  "components/services/simple-server": [
+    "components/(host|planned|planned/fields|services/kind)",
+    "packages/(base|machines)",
   ],
-  "components/bridge": ["components/(fields|planned|service|supply)", "faults", "machines"],
-  "components/chat-ui": [
-    "components/(fields|planned|service|simple-server|supply)",
-    "faults",
-    "machines",
+  "components/services/bridge": [
+    "components/(planned|planned/fields|services/kind|supply)",
+    "packages/(base|machines)",
+  ],
+  "components/services/chat-ui": [
+    "components/(planned|planned/fields|services/kind|services/simple-server|supply)",
+    "packages/(base|machines)",
   ],
   "components/services": ["components"],
-  "components/monitoring": ["components/(bridge|host|planned|settings)", "faults", "machines"],
+  "components/plan/monitoring": [
+    "components/(host|planned|services/bridge|settings)",
+    "packages/(base|machines)",
+  ],
   // Below settings, whose schema has a block for each client: so one file holds all of a client.
-  "components/clients": ["components/(fields|host|planned)", "faults", "machines"],
-  "components/harness-files": [
-    "components/(host|inference-server|planned|settings|simple-server|supply)",
-    "harness",
+  "components/clients": ["components/(host|planned|planned/fields)", "packages/(base|machines)"],
+  "components/plan/harness-files": [
+    "components/(host|inference-server|planned|services/simple-server|settings|supply)",
+    "packages/(base|harness)",
   ],
   "components/plan": [
-    "components/(?!machine|preflight|program|evidence|fetch|change)",
-    "faults",
-    "machines",
-    "vllm",
+    "components/(?!change|evidence|preflight|preflight/fetch|program|program/machine)",
+    "packages/(base|machines|vllm)",
   ],
   "components/evidence": [
     "components/(catalogue|host|plan|planned|settings)",
-    "faults",
-    "machines",
+    "packages/(base|machines)",
   ],
-  "components/fetch": [
-    "components/(inference-server|model-name|on-demand|plan)",
-    "faults",
-    "http",
-    "machines",
-    "units",
+  "components/preflight/fetch": [
+    "components/(inference-server|memory/model-name|plan|services/on-demand)",
+    "packages/(base|machines)",
   ],
-  "components/machine": [
-    "components/(?!preflight|program|evidence|fetch|change)",
-    "faults",
-    "machines",
-    "units",
-    "vllm",
+  "components/program/machine": [
+    "components/(?!change|evidence|preflight|preflight/fetch|program)",
+    "packages/(base|machines|vllm)",
   ],
   "components/change": [
-    "components/(fields|host|inference-server|machine|plan|planned|services|settings|simple-server)",
-    "faults",
-    "machines",
-    "units",
+    "components/(host|inference-server|plan|planned|planned/fields|program/machine|services|services/simple-server|settings)",
+    "packages/(base|machines)",
   ],
   "components/preflight": [
-    "components/(?!machine|evidence|program)",
-    "faults",
-    "http",
-    "machines",
-    "units",
-    "vllm",
+    "components/(?!evidence|program|program/machine)",
+    "packages/(base|machines|vllm)",
   ],
   // The Pulumi program: the only room of components that asks the policies.
-  "components/program": ["components", "faults", "http", "machines", "policies", "vllm"],
-  policies: ["components", "faults", "machines", "units", "vllm"],
-  operate: [
-    "commandLine",
-    "components",
-    "faults",
-    "harness",
-    "http",
-    "machines",
-    "policies",
-    "units",
-    "vllm",
-  ],
+  "components/program": ["components", "policies", "packages/(base|machines|vllm)"],
+  policies: ["components", "packages/(base|machines|vllm)"],
+  cli: ["components", "packages", "policies"],
 };
 
+/** Rooms inside a room have walls of their own. */
+const within = (room) =>
+  Object.keys(MAY_USE)
+    .filter((other) => other.startsWith(`${room}/`))
+    .map((other) => `^${other}/`);
+
 const walls = Object.entries(MAY_USE).map(([room, others]) => ({
-  name: `walls-of-${room.replace("/", "-")}`,
+  name: `walls-of-${room.replaceAll("/", "-")}`,
   comment: `${room}/ may import ${others.length === 0 ? "nothing of ours" : others.join(", ")}; see docs/architecture.md.`,
   severity: "error",
-  from: { path: `^${room}/` },
+  from: { path: `^${room}/`, pathNot: within(room) },
   to: {
-    path: "^(faults|http/|commandLine|harness|units|vllm|machines|components|policies|operate|index)\\b",
+    path: "^(packages|components|policies|cli|index)\\b",
     pathNot: [room, ...others].map((each) => `^${each}`),
   },
 }));
@@ -145,8 +125,11 @@ const DOORS = {
   comment:
     "Take it from the room's door, components/ROOM; what the door lacks is added to its index.ts.",
   severity: "error",
-  from: { path: "^(index\\.ts|policies/|operate/|harness/)" },
-  to: { path: "^components/", pathNot: "^components/([^/]+/index|planned/schema/document)\\.ts$" },
+  from: { path: "^(index\\.ts|policies/|cli/|packages/)" },
+  to: {
+    path: "^components/",
+    pathNot: "^components/([\\w/-]+/index|planned/schema/document)\\.ts$",
+  },
 };
 
 // A feature of servers is left out by its line in the list: nobody else imports its room.
@@ -155,27 +138,27 @@ const FEATURES = {
   comment:
     "A feature is asked through components/features/; what all servers have goes to components/planned/.",
   severity: "error",
-  from: { path: "^(index\\.ts|components/(?!(features|ranks)/)|policies/|operate/|harness/)" },
-  to: { path: "^components/ranks/" },
+  from: { path: "^(index\\.ts|components/(?!features/)|policies/|cli/|packages/)" },
+  to: { path: "^components/features/ranks/" },
 };
 
-// operate/sees looks at a machine; these rooms judge what it saw. Which of each other's files they
+// cli/sees looks at a machine; these rooms judge what it saw. Which of each other's files they
 // may import:
 const JUDGES = {
-  "operate/bench": [],
-  "operate/doctor": ["operate/rules", "operate/verify/(lastVerify|probe)\\.ts$"],
-  "operate/drift": [],
-  "operate/init": [],
-  "operate/inventory": [],
-  "operate/rules": [],
-  "operate/status": [],
-  "operate/verify": ["operate/rules", "operate/drift/(containers|difference|files)\\.ts$"],
-  "operate/wait": ["operate/verify/(probe|report|run/runner)\\.ts$"],
+  "cli/bench": [],
+  "cli/doctor": ["cli/rules", "cli/verify/(lastVerify|probe)\\.ts$"],
+  "cli/drift": [],
+  "cli/init": [],
+  "cli/inventory": [],
+  "cli/rules": [],
+  "cli/status": [],
+  "cli/verify": ["cli/rules", "cli/drift/(containers|difference|files)\\.ts$"],
+  "cli/wait": ["cli/verify/(probe|report|run/runner)\\.ts$"],
 };
 
 const judges = Object.entries(JUDGES).map(([room, others]) => ({
-  name: `walls-of-${room.replace("/", "-")}`,
-  comment: `${room}/ judges what operate/sees/ sees and takes little from the other judges; see docs/architecture.md.`,
+  name: `walls-of-${room.replaceAll("/", "-")}`,
+  comment: `${room}/ judges what cli/sees/ sees and takes little from the other judges; see docs/architecture.md.`,
   severity: "error",
   from: { path: `^${room}/` },
   to: {
@@ -185,41 +168,43 @@ const judges = Object.entries(JUDGES).map(([room, others]) => ({
 }));
 
 const SEES = {
-  name: "walls-of-operate-sees",
+  name: "walls-of-cli-sees",
   comment:
-    "operate/sees/ judges nothing: of operate/ it may import only programs/; see docs/architecture.md.",
+    "cli/sees/ judges nothing: of cli/ it may import only programs/; see docs/architecture.md.",
   severity: "error",
-  from: { path: "^operate/sees/" },
-  to: { path: "^(operate|policies)/", pathNot: "^operate/(sees|programs)/" },
+  from: { path: "^cli/sees/" },
+  to: { path: "^(cli|policies)/", pathNot: "^cli/(sees|programs)/" },
 };
 
 const COPIES = {
-  name: "walls-of-operate-copies",
+  name: "walls-of-cli-copies",
   comment:
-    "operate/copies/ asks the script on the machine: of operate/ it may import only stack/ and pin/tagRelease.ts; see docs/architecture.md.",
+    "cli/copies/ asks the script on the machine: of cli/ it may import only stack/ and pin/tagRelease.ts; see docs/architecture.md.",
   severity: "error",
-  from: { path: "^operate/copies/" },
-  to: { path: "^operate/", pathNot: "^operate/(copies/|stack/|pin/tagRelease\\.ts$)" },
+  from: { path: "^cli/copies/" },
+  to: { path: "^cli/", pathNot: "^cli/(copies/|stack/|pin/tagRelease\\.ts$)" },
 };
 
-// Rooms that look at a machine through operate/sees alone. verify asks questions of its
+// Rooms that look at a machine through cli/sees alone. verify asks questions of its
 // own.
 const LOOKS = {
-  name: "judges-look-through-operate-sees",
+  name: "judges-look-through-cli-sees",
   comment:
-    "operate/sees/ asks servers, reads logs and runs programs for this room; see docs/architecture.md.",
+    "cli/sees/ asks servers, reads logs and runs programs for this room; see docs/architecture.md.",
   severity: "error",
-  from: { path: "^operate/(bench|doctor|drift|init|inventory|rules|status|wait)/" },
-  to: { path: "^(http/|commandLine/run|machines/(docker/docker|listeners|onMachine)\\.ts)" },
+  from: { path: "^cli/(bench|doctor|drift|init|inventory|rules|status|wait)/" },
+  to: {
+    path: "^packages/(base/(http/|commandLine/run)|machines/(docker/docker|listeners|onMachine)\\.ts)",
+  },
 };
 
 // `serving up` without --verified needs nothing of it but where it begins, loaded when it runs.
 const UPDATE = {
-  name: "walls-of-operate-update",
-  comment: "operate/update/ is what `serving up` runs: no other command imports it.",
+  name: "walls-of-cli-update",
+  comment: "cli/update/ is what `serving up` runs: no other command imports it.",
   severity: "error",
-  from: { path: "^(operate|policies)/", pathNot: "^operate/(update/|commands/update\\.ts$)" },
-  to: { path: "^operate/update/" },
+  from: { path: "^(cli|policies)/", pathNot: "^cli/(update/|commands/update\\.ts$)" },
+  to: { path: "^cli/update/" },
 };
 
 module.exports = {
@@ -245,7 +230,8 @@ module.exports = {
     tsConfig: { fileName: "tsconfig.json" },
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    includeOnly:
-      "^(index\\.ts|faults|http/|commandLine|harness|units|vllm|machines|components|policies|operate)",
+    exclude: "/test/",
+    enhancedResolveOptions: { exportsFields: ["exports"], extensions: [".ts", ".json"] },
+    includeOnly: "^(index\\.ts|packages|components|policies|cli)",
   },
 };

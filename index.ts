@@ -1,4 +1,4 @@
-import "./faults/interpretSchemas";
+import "@local-serving/base/faults/interpretSchemas";
 import { declareMachines, stackInForce, tellingBugs } from "./components/program";
 
 // What the package gives to other programs (component.cjs), and to its own plugin.

@@ -1,4 +1,4 @@
-// The notes of a release: its section of CHANGELOG.md. Refuses a version that package.json or the
+// The notes of a release: its section of docs/changelog.md. Refuses a version that package.json or the
 // changelog doesn't have.
 const { readFileSync } = require("node:fs");
 const { join } = require("node:path");
@@ -14,8 +14,8 @@ function main([version]) {
   const root = join(__dirname, "..");
   const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
   if (version !== own) throw new Error(`package.json has ${own}, not ${version}.`);
-  const notes = notesOf(readFileSync(join(root, "CHANGELOG.md"), "utf8"), version);
-  if (notes === undefined) throw new Error(`CHANGELOG.md has no section of ${version}.`);
+  const notes = notesOf(readFileSync(join(root, "docs/changelog.md"), "utf8"), version);
+  if (notes === undefined) throw new Error(`docs/changelog.md has no section of ${version}.`);
   console.log(notes);
 }
 

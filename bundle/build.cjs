@@ -12,14 +12,20 @@ const { basename, join, relative } = require("node:path");
 const { DIST, hashOf, PROGRAMS, ROOT, stampOf } = require("./run.cjs");
 
 /** What each version of vLLM takes: a program reads the one that it needs. */
-const ENGINES = "vllm/engine-data";
-const VERSIONS = "vllm/versionFolder.ts";
+const ENGINES = "packages/vllm/engine-data";
+const VERSIONS = "packages/vllm/versionFolder.ts";
+
+/** The component for programs in other languages. */
+const PLUGIN = join(__dirname, "plugin");
 
 /** What is known of each model, in a folder of its own. */
 const MODELS = "models";
 const RECIPE = "recipe.yaml";
 const READER = "components/catalogue/readCatalogue.ts";
 const STARTS_READER = "components/catalogue/knownStarts.ts";
+
+/** The engine's process and ours have to share these. */
+const ENGINES_OWN = ["@pulumi/*"];
 
 /** zod exports its messages in some 50 languages, a sixth of a bundle; all of ours are English. */
 const WITHOUT_LANGUAGES = {
@@ -38,12 +44,11 @@ async function build() {
     bundle: true,
     platform: "node",
     target: "node20",
-    // The engine's process and ours have to share these.
-    external: ["@pulumi/*"],
+    external: ENGINES_OWN,
     supported: { "dynamic-import": false },
     minifySyntax: true,
     minifyWhitespace: true,
-    // Read only when something crashes (faults/bug.ts): no comment in the bundle names them.
+    // Read only when something crashes (packages/base/faults/bug.ts): no comment in the bundle names them.
     sourcemap: "external",
     sourcesContent: false,
     outdir: DIST,
@@ -52,11 +57,12 @@ async function build() {
     plugins: [WITHOUT_LANGUAGES],
     logLevel: "warning",
   });
-  await makePlugin();
+  await makeEntries();
   const recipes = await makeCatalogue();
-  const texts = ["components", "harness", "machines", "operate", "vllm"].flatMap((folder) =>
+  const texts = ["cli", "components", "packages"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true })
       .filter((file) => /\.(sh|py|md|yaml|toml)$|-template\.json$/.test(file))
+      .filter((file) => !/(^|\/)(test\/|README\.md$)/.test(file))
       .map((file) => `${folder}/${file}`),
   );
   // Sources read them from their own folder.
@@ -86,18 +92,24 @@ async function build() {
 }
 
 /**
+ * Writes what a package has at its top, since Pulumi.yaml files and programs in use name it there.
  * The engine compiles no plugin that lies in node_modules, and reads its schema in the source
  * beside.
  */
-const makePlugin = () =>
-  require("esbuild").build({
-    absWorkingDir: join(ROOT, "plugin"),
+async function makeEntries() {
+  const plugin = join(ROOT, "plugin");
+  mkdirSync(plugin, { recursive: true });
+  for (const file of readdirSync(PLUGIN)) copyFileSync(join(PLUGIN, file), join(plugin, file));
+  writeFileSync(join(ROOT, "program.cjs"), 'module.exports = require("./bundle/program.cjs");\n');
+  await require("esbuild").build({
+    absWorkingDir: plugin,
     entryPoints: ["index.ts"],
     outfile: "index.js",
     format: "cjs",
     platform: "node",
     target: "node20",
   });
+}
 
 /**
  * Writes each recipe of our catalogue as JSON, which takes a tenth of the time that YAML takes.
@@ -138,7 +150,7 @@ async function makeEngineData() {
   const { versionFolder } = await sourceAt(VERSIONS);
   for (const folder of [ENGINES, `${ENGINES}/defaults`]) {
     const { versions, versionData } = versionFolder(join(ROOT, folder));
-    const written = join(DIST, relative("vllm", folder));
+    const written = join(DIST, relative("packages/vllm", folder));
     mkdirSync(written);
     for (const version of versions())
       writeFileSync(
@@ -157,6 +169,7 @@ async function sourceAt(file) {
     outfile,
     bundle: true,
     platform: "node",
+    external: ENGINES_OWN,
   });
   const source = require(outfile);
   rmSync(outfile);

@@ -11,8 +11,8 @@ const DIST = `${ROOT}/dist`;
 const PROGRAMS = {
   program: "index.ts",
   policies: "policies/index.ts",
-  serving: "operate/serving.ts",
-  plan: "operate/servingPlan.ts",
+  serving: "cli/serving.ts",
+  plan: "cli/servingPlan.ts",
 };
 
 /** Runs a program and returns what it exports. */

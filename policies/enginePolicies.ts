@@ -1,3 +1,5 @@
+import { defined } from "@local-serving/base/faults/defined";
+import { list, wordsOf } from "@local-serving/vllm/argv/unknown";
 import type {
   Policies,
   PolicyResource,
@@ -7,8 +9,6 @@ import type {
 } from "@pulumi/policy";
 import { refusedMark, TYPE } from "../components/planned";
 import { type Locate, placed } from "../components/settings";
-import { defined } from "../faults/defined";
-import { list, wordsOf } from "../vllm/argv/unknown";
 import { settingOf } from "./judge";
 import { type DeclaredResource, knownText, withPlainProps } from "./lib/container";
 import { type Finding, findingsOf, type Rule, stackJudge } from "./rules/rule";

@@ -1,6 +1,6 @@
+import { nearOf } from "@local-serving/base/faults/quoting";
 import { AnalyzerService } from "@pulumi/pulumi/proto/analyzer_grpc_pb";
 import { type ConfigureAnalyzerRequest, EnforcementLevel } from "@pulumi/pulumi/proto/analyzer_pb";
-import { nearOf } from "../faults/quoting";
 import { LEVEL_NAMES } from "./levels";
 import type { Rule } from "./rules/rule";
 

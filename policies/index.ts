@@ -1,4 +1,4 @@
-import "../faults/interpretSchemas";
+import "@local-serving/base/faults/interpretSchemas";
 import { PolicyPack } from "@pulumi/policy";
 import { runtime } from "@pulumi/pulumi";
 import { projectAbove } from "../bundle/project.cjs";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
+import { defined } from "@local-serving/base/faults/defined";
 import type { SettingToChange } from "../components/planned";
 import { type Locate, placed } from "../components/settings";
-import { defined } from "../faults/defined";
 import { blockOf } from "./lib/block";
 import { type DeclaredResource, ofType, withPlainProps } from "./lib/container";
 import { rules } from "./rules";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
+import { valueBy } from "@local-serving/base/faults/schemaFaults";
+import { readYamlFile } from "@local-serving/base/faults/yamlDocument";
 import * as z from "zod";
-import { valueBy } from "../faults/schemaFaults";
-import { readYamlFile } from "../faults/yamlDocument";
 import type { Levels } from "./judge";
 import { rules } from "./rules";
 

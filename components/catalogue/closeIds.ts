@@ -1,5 +1,5 @@
-import type { Evidence } from "../planned/evidence";
-import type { StackSettings } from "../settings/stackSettings";
+import type { Evidence } from "../planned";
+import type { StackSettings } from "../settings";
 import { isHubId, isNearly } from "./modelNames";
 import { readCatalogue } from "./readCatalogue";
 

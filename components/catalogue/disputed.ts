@@ -1,5 +1,5 @@
-import { valueAt } from "../../faults/schemaFaults";
-import type { Disputed } from "../planned/evidence";
+import { valueAt } from "@local-serving/base/faults/schemaFaults";
+import type { Disputed } from "../planned";
 import { type Recipe, sourceOf } from "./recipe";
 
 /** Keys of a recipe that are called otherwise in a server's block. */

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readJsonFile } from "../../faults/jsonDocument";
-import { PROGRAM_FOLDER } from "../../faults/programFolder";
-import { valueBy } from "../../faults/schemaFaults";
-import { namesInFolder } from "../../faults/textFile";
-import { type ModelStarts, otherStartsSchema, startsFileSchema } from "../planned/schema/seenStart";
+import { readJsonFile } from "@local-serving/base/faults/jsonDocument";
+import { valueBy } from "@local-serving/base/faults/schemaFaults";
+import { namesInFolder } from "@local-serving/base/faults/textFile";
+import { PROGRAM_FOLDER } from "@local-serving/base/programFolder";
+import { type ModelStarts, otherStartsSchema, startsFileSchema } from "../planned/schema";
 
 const MODELS = join(PROGRAM_FOLDER, "models");
 

@@ -1,5 +1,5 @@
+import { modelFolder } from "@local-serving/machines/hubCache";
 import { distance } from "fastest-levenshtein";
-import { modelFolder } from "../../machines/hubCache";
 
 /** A model as people may name it. */
 export interface NamedModel {

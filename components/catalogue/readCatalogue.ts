@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { dotted, FaultyInput } from "../../faults/fault";
-import { PROGRAM_FOLDER } from "../../faults/programFolder";
-import { valueBy } from "../../faults/schemaFaults";
-import { namesInFolder } from "../../faults/textFile";
-import { readYamlFile } from "../../faults/yamlDocument";
-import { modelFolder } from "../../machines/hubCache";
+import { dotted, FaultyInput } from "@local-serving/base/faults/fault";
+import { valueBy } from "@local-serving/base/faults/schemaFaults";
+import { namesInFolder } from "@local-serving/base/faults/textFile";
+import { readYamlFile } from "@local-serving/base/faults/yamlDocument";
+import { PROGRAM_FOLDER } from "@local-serving/base/programFolder";
+import { modelFolder } from "@local-serving/machines/hubCache";
 import { type Recipe, recipe, sourceIssues } from "./recipe";
 
 const MODELS = "models";

@@ -1,9 +1,13 @@
+import { IMAGE_REFERENCE } from "@local-serving/machines/docker/imageReference";
 import * as z from "zod";
-import { IMAGE_REFERENCE } from "../../machines/docker/imageReference";
-import { gibibytes, gigabytes, servedName, textMatching, utilization } from "../fields/fields";
-import { FLAGS, type RecipeSetting } from "../settings/flags";
-import { type InferenceServerSettings, inferenceServer } from "../settings/inferenceServer";
-import { modelSettings } from "../settings/model";
+import { gibibytes, gigabytes, servedName, textMatching, utilization } from "../planned/fields";
+import {
+  FLAGS,
+  type InferenceServerSettings,
+  inferenceServer,
+  modelSettings,
+  type RecipeSetting,
+} from "../settings";
 
 const { shape: server } = inferenceServer;
 

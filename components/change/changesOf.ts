@@ -1,18 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
-import { attempt } from "../../faults/defined";
-import { BYTES_PER_GIB } from "../../units/memory";
-import type { HubModel } from "../inference-server/hubModels";
-import type { InferenceServerPlan } from "../inference-server/plannedServer";
+import { attempt } from "@local-serving/base/faults/defined";
+import { BYTES_PER_GIB } from "@local-serving/base/units/memory";
+import type { HubModel, InferenceServerPlan } from "../inference-server";
+import type { MachinePlan } from "../plan";
+import { gbOnEachGpu, neededBy, serversOn } from "../planned";
 import {
   type KvFigures,
   kvFigures,
   type MemoryFigures,
   memoryFigures,
-} from "../machine/machineOutputs";
-import { plannedStart, type StartVerdict } from "../machine/plannedStart";
-import type { MachinePlan } from "../plan/types";
-import { gbOnEachGpu } from "../planned/eachGpu";
-import { neededBy, serversOn } from "../planned/servers";
+  plannedStart,
+  type StartVerdict,
+} from "../program/machine";
 import { type ArgumentChange, argumentChanges } from "./containerChange";
 import { type Span, type Step, serverSteps, serviceSteps } from "./downtime";
 import { type Loss, lossesOf } from "./losses";

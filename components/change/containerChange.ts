@@ -1,7 +1,7 @@
-import { originOf } from "../../machines/address";
-import { contentHash } from "../../machines/shell";
-import { containerArgs } from "../host/containerArgs";
-import { folderHashes, LABEL, type PlannedContainer } from "../planned/container";
+import { originOf } from "@local-serving/machines/address";
+import { contentHash } from "@local-serving/machines/shell";
+import { containerArgs } from "../host";
+import { folderHashes, LABEL, type PlannedContainer } from "../planned";
 
 /**
  * One argument of a container: a flag such as `--max-model-len`, a variable such as `env MAX_JOBS`,

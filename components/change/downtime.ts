@@ -1,7 +1,7 @@
-import type { InferenceServerPlan } from "../inference-server/plannedServer";
-import type { PlannedContainer } from "../planned/container";
-import { serviceNamed } from "../services/registry";
-import { FLAGS, type Flag } from "../settings/flags";
+import type { InferenceServerPlan } from "../inference-server";
+import type { PlannedContainer } from "../planned";
+import { serviceNamed } from "../services";
+import { FLAGS, type Flag } from "../settings";
 import type { ArgumentChange } from "./containerChange";
 
 /** Seconds, from the least to the most that was seen or is allowed. */

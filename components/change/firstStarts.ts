@@ -1,5 +1,5 @@
-import type { MachinePlan } from "../plan/types";
-import { answers, serversOn } from "../planned/servers";
+import type { MachinePlan } from "../plan";
+import { answers, serversOn } from "../planned";
 import { changesOf } from "./changesOf";
 import { shortStepsText, stepsText } from "./downtime";
 import { doubtText } from "./start";

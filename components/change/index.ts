@@ -2,7 +2,7 @@
  * The door of reviews: what differs between two plans, and for how long that takes something away.
  */
 
-export { changesOf, isUnchanged, type MachineChange } from "./changesOf";
+export { type ContainerChange, changesOf, isUnchanged, type MachineChange } from "./changesOf";
 export { argumentChanges } from "./containerChange";
 export { partsWithSources, stepsWithSources } from "./downtime";
 export { firstStarts, startsInShort } from "./firstStarts";

@@ -1,10 +1,9 @@
-import { SIMPLE_SERVER } from "../fields/fields";
-import type { StartVerdict } from "../machine/plannedStart";
-import type { MachinePlan } from "../plan/types";
-import { everyName } from "../planned/reach";
-import { answers, serversOn } from "../planned/servers";
-import { serviceNamed } from "../services/registry";
-import { simpleServer } from "../simple-server/service";
+import type { MachinePlan } from "../plan";
+import { answers, everyName, serversOn } from "../planned";
+import { SIMPLE_SERVER } from "../planned/fields";
+import type { StartVerdict } from "../program/machine";
+import { serviceNamed } from "../services";
+import { simpleServer } from "../services/simple-server";
 import { longestText, type Step, stepsText } from "./downtime";
 
 /** Something that clients had before an update, and lose for a while or for good. */

@@ -1,4 +1,4 @@
-import type { StartVerdict } from "../machine/plannedStart";
+import type { StartVerdict } from "../program/machine";
 
 /** What is said of a server of which it isn't sure that it starts. */
 export function doubtText(

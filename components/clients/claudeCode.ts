@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { strictObject } from "zod";
-import { variableName } from "../fields/fields";
+import { variableName } from "../planned/fields";
 import { clientKind, exported, jsonFile, maxOutputTokens, pathWord, reach } from "./kind";
 
 /**

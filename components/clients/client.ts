@@ -1,6 +1,6 @@
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
-import { FactsOnRecord } from "../host/records";
-import { TYPE } from "../planned/type";
+import { FactsOnRecord } from "../host";
+import { TYPE } from "../planned";
 import type { ClientPlan } from "./plannedClients";
 
 /** One client program: its configuration and its launcher. */

@@ -1,5 +1,5 @@
+import { shellWord } from "@local-serving/base/faults/shellWords";
 import { strictObject } from "zod";
-import { shellWord } from "../../faults/shellWords";
 import { clientKind, exported, pathWord, reach, writtenBy } from "./kind";
 
 /**

@@ -1,7 +1,7 @@
+import { quoted } from "@local-serving/base/faults/shellWords";
 import { stringify } from "smol-toml";
 import { strictObject } from "zod";
-import { quoted } from "../../faults/shellWords";
-import { hostPath, textMatching, usual } from "../fields/fields";
+import { hostPath, textMatching, usual } from "../planned/fields";
 import { clientKind, exported, PROVIDER, pathWord, reach, writtenBy } from "./kind";
 
 /** A stalled stream is cut after this; a long prefill sends nothing for minutes. */

@@ -1,7 +1,7 @@
+import { quoted } from "@local-serving/base/faults/shellWords";
 import * as z from "zod";
 import { optional, strictObject } from "zod";
-import { quoted } from "../../faults/shellWords";
-import { count, servedName, serverReference, usual } from "../fields/fields";
+import { count, servedName, serverReference, usual } from "../planned/fields";
 import type { ClientTarget } from "./target";
 
 /** Output tokens that an agent may ask for in one answer, unless its settings say otherwise. */

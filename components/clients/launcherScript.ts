@@ -1,5 +1,5 @@
-import { quoted } from "../../faults/shellWords";
-import { KEY_CHECK_SH, newKey } from "../planned/networkKey";
+import { quoted } from "@local-serving/base/faults/shellWords";
+import { KEY_CHECK_SH, newKey } from "../planned";
 import type { ClientFile, ClientKind } from "./kind";
 import type { Check, ClientTarget } from "./target";
 

@@ -1,4 +1,4 @@
-import { quoted } from "../../faults/shellWords";
+import { quoted } from "@local-serving/base/faults/shellWords";
 import { chatAgent, clientKind, exported, jsonFile, PROVIDER, pathWord } from "./kind";
 
 export const pi = clientKind({

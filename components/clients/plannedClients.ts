@@ -1,11 +1,9 @@
-import { defined } from "../../faults/defined";
-import { hostOnNetwork, isHere } from "../../machines/address";
-import { onMachine } from "../../machines/home";
-import type { Evidence } from "../planned/evidence";
-import { isPooling } from "../planned/modelKind";
-import type { Upstream } from "../planned/reach";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { clientSchema } from "../planned/schema/services";
+import type { DataOf } from "@local-serving/base/data/dataOf";
+import { defined } from "@local-serving/base/faults/defined";
+import { hostOnNetwork, isHere } from "@local-serving/machines/address";
+import { onMachine } from "@local-serving/machines/home";
+import { type Evidence, isPooling, type Upstream } from "../planned";
+import type { clientSchema } from "../planned/schema";
 import type { ClientFile, ClientKind, ClientSettings } from "./kind";
 import { launcherPurpose, launcherScript } from "./launcherScript";
 import { CLIENTS, type ClientKey, type ClientName, type ClientRole } from "./registry";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { optional, strictObject } from "zod";
-import { hostPath, oneAddress, textMatching, usual, variableName } from "../fields/fields";
+import { hostPath, oneAddress, textMatching, usual, variableName } from "../planned/fields";
 import { codex } from "./codex";
 import { CLIENTS } from "./registry";
 

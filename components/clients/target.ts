@@ -1,5 +1,5 @@
-import { isClosed, type Listening, originOf } from "../../machines/address";
-import { everyName, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
+import { isClosed, type Listening, originOf } from "@local-serving/machines/address";
+import { everyName, PLACEHOLDER_KEY, type Upstream } from "../planned";
 
 /** What a client needs to know of the bridge that it goes through. */
 export interface BridgeReach extends Listening {

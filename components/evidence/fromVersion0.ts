@@ -1,5 +1,11 @@
-import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../faults/json";
-import { environmentIn } from "../host/systemdText";
+import {
+  isRecord,
+  type JsonObject,
+  objectOr,
+  objectsIn,
+  textOr,
+} from "@local-serving/base/faults/json";
+import { environmentIn } from "../host";
 
 /**
  * An applied plan of version 0, which had no `version`, as one of version 1. What it said in

@@ -1,11 +1,10 @@
-import { UnreadableInput } from "../../faults/fault";
-import { type JsonObject, objectOr } from "../../faults/json";
-import { parseJson } from "../../faults/jsonDocument";
-import { readBy } from "../../faults/schemaFaults";
-import { type Files, filesOf } from "../../machines/files";
-import { appliedPlanPath } from "../plan/appliedPlan";
-import type { MachinePlan } from "../plan/types";
-import { PLAN_VERSION } from "../planned/planVersion";
+import { UnreadableInput } from "@local-serving/base/faults/fault";
+import { type JsonObject, objectOr } from "@local-serving/base/faults/json";
+import { parseJson } from "@local-serving/base/faults/jsonDocument";
+import { readBy } from "@local-serving/base/faults/schemaFaults";
+import { type Files, filesOf } from "@local-serving/machines/files";
+import { appliedPlanPath, type MachinePlan } from "../plan";
+import { PLAN_VERSION } from "../planned";
 import { fromVersion0 } from "./fromVersion0";
 
 /** The plan that was applied to a machine, or why none is known. */

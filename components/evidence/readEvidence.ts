@@ -1,16 +1,15 @@
 import { realpathSync } from "node:fs";
+import { homeFolder } from "@local-serving/base/faults/home";
+import { jsonIn } from "@local-serving/base/faults/json";
+import { keptText } from "@local-serving/base/faults/textFile";
+import { isHere } from "@local-serving/machines/address";
+import { homeOn, onMachine } from "@local-serving/machines/home";
 import * as z from "zod";
-import { homeFolder } from "../../faults/home";
-import { jsonIn } from "../../faults/json";
-import { keptText } from "../../faults/textFile";
-import { isHere } from "../../machines/address";
-import { homeOn, onMachine } from "../../machines/home";
-import { readKnownStarts } from "../catalogue/knownStarts";
-import { appliedPlanPath } from "../plan/appliedPlan";
-import type { Evidence } from "../planned/evidence";
-import { PLAN_VERSION } from "../planned/planVersion";
-import { serveSchema } from "../planned/schema/serve";
-import type { StackSettings } from "../settings/stackSettings";
+import { readKnownStarts } from "../catalogue";
+import { appliedPlanPath } from "../plan";
+import { type Evidence, PLAN_VERSION } from "../planned";
+import { serveSchema } from "../planned/schema";
+import type { StackSettings } from "../settings";
 import { readFolders } from "./readFolders";
 import { readModels } from "./readModels";
 

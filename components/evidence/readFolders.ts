@@ -1,11 +1,14 @@
-import { isHere } from "../../machines/address";
-import { homeOn, onMachine } from "../../machines/home";
-import { cacheHere, snapshotOf } from "../../machines/hubCache";
-import { type ModelFiles, readModelFiles } from "../../machines/modelFiles";
-import type { Evidence } from "../planned/evidence";
-import { folderOfModel, placeOfAdapter } from "../settings/insideContainer";
-import type { AdapterSettings } from "../settings/ownModels";
-import type { StackSettings } from "../settings/stackSettings";
+import { isHere } from "@local-serving/machines/address";
+import { homeOn, onMachine } from "@local-serving/machines/home";
+import { cacheHere, snapshotOf } from "@local-serving/machines/hubCache";
+import { type ModelFiles, readModelFiles } from "@local-serving/machines/modelFiles";
+import type { Evidence } from "../planned";
+import {
+  type AdapterSettings,
+  folderOfModel,
+  placeOfAdapter,
+  type StackSettings,
+} from "../settings";
 
 /**
  * Reads the folders that a stack declares as models and adapters, and its adapters in the model

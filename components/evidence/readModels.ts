@@ -1,21 +1,16 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
-import { defined } from "../../faults/defined";
-import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
-import { readJsonFile } from "../../faults/jsonDocument";
-import { valueBy } from "../../faults/schemaFaults";
-import { isHere } from "../../machines/address";
-import { homeOn, onMachine } from "../../machines/home";
-import { cacheHere, modelFolder, snapshotOf, weightsOf } from "../../machines/hubCache";
-import { disputedBy } from "../catalogue/disputed";
-import { STARTS } from "../catalogue/knownStarts";
-import { modelFiles, readRecipe } from "../catalogue/readCatalogue";
-import { type Recipe, sourceOf } from "../catalogue/recipe";
-import type { Evidence, ModelEvidence, PublishedSpeed, PublishedSpeeds } from "../planned/evidence";
-import { startsFileSchema } from "../planned/schema/seenStart";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { folderOfModel } from "../settings/insideContainer";
-import type { StackSettings } from "../settings/stackSettings";
+import { defined } from "@local-serving/base/faults/defined";
+import { FaultyInput, faultLine, UnreadableInput } from "@local-serving/base/faults/fault";
+import { readJsonFile } from "@local-serving/base/faults/jsonDocument";
+import { valueBy } from "@local-serving/base/faults/schemaFaults";
+import { isHere } from "@local-serving/machines/address";
+import { homeOn, onMachine } from "@local-serving/machines/home";
+import { cacheHere, modelFolder, snapshotOf, weightsOf } from "@local-serving/machines/hubCache";
+import { disputedBy, modelFiles, type Recipe, readRecipe, STARTS, sourceOf } from "../catalogue";
+import type { Evidence, ModelEvidence, PublishedSpeed, PublishedSpeeds } from "../planned";
+import { startsFileSchema } from "../planned/schema";
+import { folderOfModel, type InferenceServerSettings, type StackSettings } from "../settings";
 
 /** Files of a folder in models/. */
 const CONFIG = "config.json";

@@ -1,7 +1,7 @@
+import { shellWord, shellWords } from "@local-serving/base/faults/shellWords";
+import { isOverSsh } from "@local-serving/machines/address";
+import { type CommandPlace, sshTo } from "@local-serving/machines/onMachine";
 import type { ResourceTransformation } from "@pulumi/pulumi";
-import { shellWord, shellWords } from "../../faults/shellWords";
-import { isOverSsh } from "../../machines/address";
-import { type CommandPlace, sshTo } from "../../machines/onMachine";
 
 /**
  * Runs every command below a component on its machine. Nothing changes for a machine that is here.

@@ -1,6 +1,6 @@
+import { MIB_PER_GIB } from "@local-serving/base/units/memory";
 import type { ContainerArgs } from "@pulumi/docker";
-import { MIB_PER_GIB } from "../../units/memory";
-import { HOST_NETWORK, type PlannedContainer } from "../planned/container";
+import { HOST_NETWORK, type PlannedContainer } from "../planned";
 
 /** Size and number of a container's log files; without a limit a chatty server fills the disk. */
 const LOG_OPTIONS = { "max-size": "50m", "max-file": "5" };

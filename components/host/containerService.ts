@@ -7,8 +7,7 @@ import {
   mergeOptions,
   type Resource,
 } from "@pulumi/pulumi";
-import type { PlannedContainer } from "../planned/container";
-import { TYPE } from "../planned/type";
+import { type PlannedContainer, TYPE } from "../planned";
 import { containerArgs } from "./containerArgs";
 
 /** Pulling an image of 20 GB over a slow line takes hours, not the provider's 20 minutes. */

@@ -1,10 +1,10 @@
-import { local } from "@pulumi/command";
-import type { CustomResourceOptions } from "@pulumi/pulumi";
 import {
   BEFORE_COMMAND,
   copiesEnvironment,
   type DataCopies,
-} from "../../machines/copies/dataCopies";
+} from "@local-serving/machines/copies/dataCopies";
+import { local } from "@pulumi/command";
+import type { CustomResourceOptions } from "@pulumi/pulumi";
 
 /** A large volume on a slow disk. */
 const COPY_TIMEOUT = "3h";

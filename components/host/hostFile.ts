@@ -8,8 +8,7 @@ import {
   type Output,
   secret,
 } from "@pulumi/pulumi";
-import type { PlannedFile, SecretFile } from "../planned/file";
-import { TYPE } from "../planned/type";
+import { type PlannedFile, type SecretFile, TYPE } from "../planned";
 import {
   HOST_FILE_SCRIPT,
   hostFileCommand,

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { shellWords } from "../../faults/shellWords";
-import { scriptText } from "../../machines/shell";
+import { shellWords } from "@local-serving/base/faults/shellWords";
+import { scriptText } from "@local-serving/machines/shell";
 
 /** What the script gets about one file. */
 interface HostFileRequest {

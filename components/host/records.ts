@@ -1,5 +1,5 @@
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
-import type { PlannedFile } from "../planned/file";
+import type { PlannedFile } from "../planned";
 import { HostFile } from "./hostFile";
 
 /**

@@ -1,11 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { shellWords } from "@local-serving/base/faults/shellWords";
+import { sha256 } from "@local-serving/machines/shell";
 import { local } from "@pulumi/command";
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
-import { shellWords } from "../../faults/shellWords";
-import { sha256 } from "../../machines/shell";
-import type { PlannedFile } from "../planned/file";
-import { TYPE } from "../planned/type";
+import { type PlannedFile, TYPE } from "../planned";
 import { HostFile } from "./hostFile";
 
 /**

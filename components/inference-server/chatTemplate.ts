@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { shellWord } from "../../faults/shellWords";
-import { scriptText } from "../../machines/shell";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { shellWord } from "@local-serving/base/faults/shellWords";
+import { scriptText } from "@local-serving/machines/shell";
+import type { InferenceServerSettings } from "../settings";
 
 type WithTemplate = Pick<InferenceServerSettings, "chatTemplate">;
 

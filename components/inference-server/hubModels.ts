@@ -1,11 +1,14 @@
-import { defined } from "../../faults/defined";
-import { jsonIn, objectOr, textOr } from "../../faults/json";
-import { namedAdapters } from "../../vllm/argv/adapters";
-import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
-import type { PlannedContainer } from "../planned/container";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { inferenceServerSchema } from "../planned/schema/servers";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
+import type { DataOf } from "@local-serving/base/data/dataOf";
+import { defined } from "@local-serving/base/faults/defined";
+import { jsonIn, objectOr, textOr } from "@local-serving/base/faults/json";
+import { namedAdapters } from "@local-serving/vllm/argv/adapters";
+import {
+  readServerArguments,
+  type ServerArguments,
+} from "@local-serving/vllm/argv/serverArguments";
+import type { PlannedContainer } from "../planned";
+import type { inferenceServerSchema } from "../planned/schema";
+import type { InferenceServerSettings } from "../settings";
 
 /** A model on the hub, with the commit that is pinned. */
 export type HubModel = DataOf<typeof inferenceServerSchema>["hubModels"][number];

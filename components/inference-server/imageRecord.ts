@@ -1,7 +1,6 @@
 import type { ComponentResourceOptions } from "@pulumi/pulumi";
-import { FactsOnRecord } from "../host/records";
-import type { ImageFacts } from "../planned/facts";
-import { TYPE } from "../planned/type";
+import { FactsOnRecord } from "../host";
+import { type ImageFacts, TYPE } from "../planned";
 import { imageRecordInputs } from "./plannedServer";
 
 /**

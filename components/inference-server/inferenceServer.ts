@@ -1,9 +1,8 @@
 import { local } from "@pulumi/command";
 import { type Container, Volume } from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
-import { type BeforeContainer, ContainerService } from "../host/containerService";
-import { HostFile, secretFileArgs } from "../host/hostFile";
-import { TYPE } from "../planned/type";
+import { type BeforeContainer, ContainerService, HostFile, secretFileArgs } from "../host";
+import { TYPE } from "../planned";
 import { ImageRecord } from "./imageRecord";
 import { type InferenceServerPlan, imageRecordName, serverInputs } from "./plannedServer";
 

@@ -1,10 +1,15 @@
-import { defined } from "../../faults/defined";
-import { valueAt } from "../../faults/schemaFaults";
-import type { Placement } from "../feature/placement";
-import { isPooling } from "../planned/modelKind";
-import { FLAGS, type Flag, type FlagName } from "../settings/flags";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { adapterInside, modelInside } from "../settings/insideContainer";
+import { defined } from "@local-serving/base/faults/defined";
+import { valueAt } from "@local-serving/base/faults/schemaFaults";
+import type { Placement } from "../features/kind";
+import { isPooling } from "../planned";
+import {
+  adapterInside,
+  FLAGS,
+  type Flag,
+  type FlagName,
+  type InferenceServerSettings,
+  modelInside,
+} from "../settings";
 import { templateArgument } from "./chatTemplate";
 import type { Serve } from "./serve";
 

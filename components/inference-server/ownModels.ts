@@ -1,11 +1,15 @@
-import { defined } from "../../faults/defined";
-import { onMachine } from "../../machines/home";
-import { contentHash } from "../../machines/shell";
-import { LABEL, type Mount } from "../planned/container";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { inferenceServerSchema } from "../planned/schema/servers";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { adapterInside, folderOfModel, modelInside } from "../settings/insideContainer";
+import type { DataOf } from "@local-serving/base/data/dataOf";
+import { defined } from "@local-serving/base/faults/defined";
+import { onMachine } from "@local-serving/machines/home";
+import { contentHash } from "@local-serving/machines/shell";
+import { LABEL, type Mount } from "../planned";
+import type { inferenceServerSchema } from "../planned/schema";
+import {
+  adapterInside,
+  folderOfModel,
+  type InferenceServerSettings,
+  modelInside,
+} from "../settings";
 
 /** An adapter as the plan has it. */
 export type PlannedAdapter = NonNullable<DataOf<typeof inferenceServerSchema>["adapters"]>[number];

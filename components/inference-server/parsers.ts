@@ -1,5 +1,5 @@
-import { isRecord } from "../../faults/json";
-import type { ModelFamily } from "../settings/model";
+import { isRecord } from "@local-serving/base/faults/json";
+import type { ModelFamily } from "../settings";
 
 interface Family {
   readonly tool: string;

@@ -1,7 +1,6 @@
-import type { Placement } from "../feature/placement";
-import { FEATURES } from "../features/registry";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import type { MachineSettings } from "../settings/machine";
+import { FEATURES } from "../features";
+import type { Placement } from "../features/kind";
+import type { InferenceServerSettings, MachineSettings } from "../settings";
 
 /** A server, and the machine on which a container of it is placed. */
 interface Placed {

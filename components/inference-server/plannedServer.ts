@@ -1,19 +1,21 @@
-import { defined } from "../../faults/defined";
-import { imageReference } from "../../machines/docker/imageReference";
-import { refusesExpandableSegments } from "../../vllm/argv/connectors";
-import { demandOf } from "../../vllm/argv/memoryDemand";
-import { readServerArguments } from "../../vllm/argv/serverArguments";
-import type { MemoryDemand } from "../../vllm/utilization";
-import type { Placement } from "../feature/placement";
-import { inNameOrder, LABEL, type PlannedContainer } from "../planned/container";
-import type { ImageFacts } from "../planned/facts";
-import type { SecretFile } from "../planned/file";
-import type { Reach } from "../planned/reach";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { inferenceServerSchema } from "../planned/schema/servers";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { INSIDE } from "../settings/insideContainer";
-import type { MachineSettings } from "../settings/machine";
+import type { DataOf } from "@local-serving/base/data/dataOf";
+import { defined } from "@local-serving/base/faults/defined";
+import { imageReference } from "@local-serving/machines/docker/imageReference";
+import { refusesExpandableSegments } from "@local-serving/vllm/argv/connectors";
+import { demandOf } from "@local-serving/vllm/argv/memoryDemand";
+import { readServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import type { MemoryDemand } from "@local-serving/vllm/utilization";
+import type { Placement } from "../features/kind";
+import {
+  type ImageFacts,
+  inNameOrder,
+  LABEL,
+  type PlannedContainer,
+  type Reach,
+  type SecretFile,
+} from "../planned";
+import type { inferenceServerSchema } from "../planned/schema";
+import { INSIDE, type InferenceServerSettings, type MachineSettings } from "../settings";
 import { makesTemplate } from "./chatTemplate";
 import { hubModels } from "./hubModels";
 import { launchArguments } from "./launchArguments";

@@ -1,8 +1,7 @@
-import { isPooling } from "../planned/modelKind";
-import { type DataOf, dataOf } from "../planned/schema/dataOf";
-import { serveSchema } from "../planned/schema/serve";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { folderOfModel } from "../settings/insideContainer";
+import { type DataOf, dataOf } from "@local-serving/base/data/dataOf";
+import { isPooling } from "../planned";
+import { serveSchema } from "../planned/schema";
+import { folderOfModel, type InferenceServerSettings } from "../settings";
 import { reasoningParserFor, toolParserFor } from "./parsers";
 
 /**

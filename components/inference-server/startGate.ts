@@ -1,14 +1,10 @@
 import { join } from "node:path";
-import { isLoopback, originFromContainer } from "../../machines/address";
-import { scriptText } from "../../machines/shell";
-import { MIB_PER_GIB } from "../../units/memory";
-import { FEATURES } from "../features/registry";
-import type { Mount } from "../planned/container";
-import type { LedgerLine } from "../planned/facts";
-import type { FileRole, PlannedFile } from "../planned/file";
-import type { Reach } from "../planned/reach";
-import type { PlannedServer } from "../planned/servers";
-import type { MachineSettings } from "../settings/machine";
+import { MIB_PER_GIB } from "@local-serving/base/units/memory";
+import { isLoopback, originFromContainer } from "@local-serving/machines/address";
+import { scriptText } from "@local-serving/machines/shell";
+import { FEATURES } from "../features";
+import type { FileRole, LedgerLine, Mount, PlannedFile, PlannedServer, Reach } from "../planned";
+import type { MachineSettings } from "../settings";
 import { namedOnHub } from "./hubModels";
 
 /**

@@ -1,10 +1,10 @@
+import { FaultyInput } from "@local-serving/base/faults/fault";
+import { objectOr } from "@local-serving/base/faults/json";
+import { BYTES_PER_GIB } from "@local-serving/base/units/memory";
+import { type ModelShape, modelShape } from "@local-serving/kv";
 import * as z from "zod";
-import { FaultyInput } from "../../faults/fault";
-import { objectOr } from "../../faults/json";
-import { BYTES_PER_GIB } from "../../units/memory";
-import { type ModelShape, modelShape } from "../kv";
-import type { ModelEvidence } from "../planned/evidence";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
+import type { ModelEvidence } from "../planned";
+import type { InferenceServerSettings } from "../settings";
 
 /** Bytes of a number in a slot: as the model's own, always two in vLLM. */
 const NUMBER_BYTES = 2;

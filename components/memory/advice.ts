@@ -1,13 +1,13 @@
-import { defined } from "../../faults/defined";
-import { BYTES_PER_GIB } from "../../units/memory";
+import type { DataOf } from "@local-serving/base/data/dataOf";
+import { defined } from "@local-serving/base/faults/defined";
+import { BYTES_PER_GIB } from "@local-serving/base/units/memory";
 import {
   AGGREGATE_LIMIT,
   downToHundredth,
   LIMIT_ABOVE_CAUTION,
   shareHolding,
-} from "../../vllm/utilization";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { startNeedsSchema } from "../planned/schema/memory";
+} from "@local-serving/vllm/utilization";
+import type { startNeedsSchema } from "../planned/schema";
 import type { MemoryLedger } from "./ledger";
 import { type ServerKv, sureOutsideGiB, usualOutsideGiB } from "./serverKv";
 

@@ -1,10 +1,10 @@
-import { isRecord, objectOr } from "../../faults/json";
-import { readServerArguments } from "../../vllm/argv/serverArguments";
-import type { Word } from "../../vllm/argv/unknown";
-import { type NamedWeights, namedWeights, onEachGpu } from "../model-name/modelName";
-import type { ModelEvidence } from "../planned/evidence";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { isRecord, objectOr } from "@local-serving/base/faults/json";
+import { readServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import type { Word } from "@local-serving/vllm/argv/unknown";
+import type { ModelEvidence } from "../planned";
+import type { InferenceServerSettings } from "../settings";
 import { gpuCount, isJudged, residentGiB } from "./kvRoom";
+import { type NamedWeights, namedWeights, onEachGpu } from "./model-name";
 
 /** Options and variables that make vLLM load other weights than those on disk. */
 const LOADS_OTHERWISE = ["hf-overrides", "language-model-only"];

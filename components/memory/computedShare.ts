@@ -1,5 +1,5 @@
-import { BYTES_PER_GIB } from "../../units/memory";
-import { thousands } from "../../units/thousands";
+import { BYTES_PER_GIB } from "@local-serving/base/units/memory";
+import { thousands } from "@local-serving/base/units/thousands";
 import { type StartNeeds, shareForRequests } from "./advice";
 import { type ServerKv, usualOutsideGiB } from "./serverKv";
 

@@ -1,8 +1,8 @@
-import { BYTES_PER_GIB } from "../../units/memory";
-import { gibRange, timesRange } from "../../units/ranges";
-import { thousands } from "../../units/thousands";
-import { reuseText } from "../kv";
-import { gpusOf } from "../planned/eachGpu";
+import { BYTES_PER_GIB } from "@local-serving/base/units/memory";
+import { gibRange, timesRange } from "@local-serving/base/units/ranges";
+import { thousands } from "@local-serving/base/units/thousands";
+import { reuseText } from "@local-serving/kv";
+import { gpusOf } from "../planned";
 import { type ServerKv, startVerdictOf } from "./serverKv";
 import { weightBand, weightsText } from "./weightBands";
 

@@ -1,10 +1,9 @@
-import { defined } from "../../faults/defined";
-import { BYTES_PER_GIB, GIB_PER_GB, hundredths } from "../../units/memory";
-import { gpusOf } from "../planned/eachGpu";
-import type { ModelEvidence } from "../planned/evidence";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { kvRoomSchema } from "../planned/schema/kv";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
+import type { DataOf } from "@local-serving/base/data/dataOf";
+import { defined } from "@local-serving/base/faults/defined";
+import { BYTES_PER_GIB, GIB_PER_GB, hundredths } from "@local-serving/base/units/memory";
+import type { kvRoomSchema } from "@local-serving/kv/schema";
+import { gpusOf, type ModelEvidence } from "../planned";
+import type { InferenceServerSettings } from "../settings";
 import { ENGINE_OVERHEAD_GIB } from "./ledger";
 import { BESIDE_WEIGHTS_GIB, type Range } from "./starts/weigh";
 

@@ -1,5 +1,6 @@
-import { defined } from "../../faults/defined";
-import { hundredths } from "../../units/memory";
+import type { DataOf } from "@local-serving/base/data/dataOf";
+import { defined } from "@local-serving/base/faults/defined";
+import { hundredths } from "@local-serving/base/units/memory";
 import {
   AGGREGATE_LIMIT,
   downToHundredth,
@@ -10,10 +11,9 @@ import {
   takenGiB,
   takesItsShare,
   tenThousandths,
-} from "../../vllm/utilization";
-import type { LedgerLine } from "../planned/facts";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { ledgerSchema } from "../planned/schema/memory";
+} from "@local-serving/vllm/utilization";
+import type { LedgerLine } from "../planned";
+import type { ledgerSchema } from "../planned/schema";
 
 /** Memory of one machine, line by line. */
 export type MemoryLedger = DataOf<typeof ledgerSchema>;

@@ -1,17 +1,17 @@
-import { defined } from "../../faults/defined";
-import { counted } from "../../faults/quoting";
-import type { Meminfo } from "../../machines/memory";
-import { BYTES_PER_GIB, hundredths } from "../../units/memory";
-import { type MemoryDemand, takenGiB } from "../../vllm/utilization";
-import type { InferenceServerPlan } from "../inference-server/plannedServer";
-import type { ModelEvidence } from "../planned/evidence";
-import { type LedgerLine, OPERATING_SYSTEM } from "../planned/facts";
-import { isPooling } from "../planned/modelKind";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { admissionSchema } from "../planned/schema/memory";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
-import type { Together } from "../together/together";
+import type { DataOf } from "@local-serving/base/data/dataOf";
+import { defined } from "@local-serving/base/faults/defined";
+import { counted } from "@local-serving/base/faults/quoting";
+import { BYTES_PER_GIB, hundredths } from "@local-serving/base/units/memory";
+import type { Meminfo } from "@local-serving/machines/memory";
+import { type MemoryDemand, takenGiB } from "@local-serving/vllm/utilization";
+import type { InferenceServerPlan } from "../inference-server";
+import { isPooling, type LedgerLine, type ModelEvidence, OPERATING_SYSTEM } from "../planned";
+import type { admissionSchema } from "../planned/schema";
+import {
+  DEFAULT_OPERATING_SYSTEM_GIB,
+  type InferenceServerSettings,
+  type MachineSettings,
+} from "../settings";
 import { adapterSlots, slotsGiB } from "./adapterSlots";
 import { INSTANT_TENSOR_GIB, loadsByInstantTensor, measuredHere, residentGiB } from "./kvRoom";
 import {
@@ -22,6 +22,7 @@ import {
   takenBy,
 } from "./ledger";
 import { withOnRequest } from "./onRequest";
+import type { Together } from "./together";
 
 /** One of our servers with what is known of it. */
 export interface KnownServer {

@@ -1,16 +1,14 @@
-import { objectOr } from "../../faults/json";
-import { counted, listOf } from "../../faults/quoting";
-import { BYTES_PER_GIB } from "../../units/memory";
-import { gibRange, timesRange } from "../../units/ranges";
-import { thousands } from "../../units/thousands";
-import { isOn, readServerArguments } from "../../vllm/argv/serverArguments";
-import { AGGREGATE_LIMIT, upToHundredth, utilizationText } from "../../vllm/utilization";
-import { instanceAFromContainer } from "../inference-server/startGate";
-import { reservedBlocks, reuseText } from "../kv";
-import type { Warning } from "../planned/facts";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import type { MachineSettings } from "../settings/machine";
-import { togetherNotes } from "../together/together";
+import { objectOr } from "@local-serving/base/faults/json";
+import { counted, listOf } from "@local-serving/base/faults/quoting";
+import { BYTES_PER_GIB } from "@local-serving/base/units/memory";
+import { gibRange, timesRange } from "@local-serving/base/units/ranges";
+import { thousands } from "@local-serving/base/units/thousands";
+import { reservedBlocks, reuseText } from "@local-serving/kv";
+import { isOn, readServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import { AGGREGATE_LIMIT, upToHundredth, utilizationText } from "@local-serving/vllm/utilization";
+import { instanceAFromContainer } from "../inference-server";
+import type { Warning } from "../planned";
+import type { InferenceServerSettings, MachineSettings } from "../settings";
 import { adapterSlots } from "./adapterSlots";
 import { shareAroundCache, sureShare } from "./advice";
 import { roomText } from "./kvFacts";
@@ -19,6 +17,7 @@ import { fitsMachine } from "./ledger";
 import type { KnownServer, MachineMemory } from "./machineMemory";
 import { type ServerKv, type ServerKvResult, startVerdictOf, windowGiBOf } from "./serverKv";
 import { type Advised, advisedFor, offeredWindow } from "./startNeeds";
+import { togetherNotes } from "./together";
 
 /**
  * What was available at most after a boot of somebody's DGX Spark, in GiB, where 0.87 needed caches to be dropped

@@ -1,9 +1,9 @@
-import { defined } from "../../faults/defined";
-import { hundredths } from "../../units/memory";
-import type { LedgerLine } from "../planned/facts";
-import type { MachineSettings } from "../settings/machine";
-import { largestOf, type Together, together } from "../together/together";
+import { defined } from "@local-serving/base/faults/defined";
+import { hundredths } from "@local-serving/base/units/memory";
+import type { LedgerLine } from "../planned";
+import type { MachineSettings } from "../settings";
 import { addedBy, type MemoryLedger, type MemoryShare } from "./ledger";
+import { largestOf, type Together, together } from "./together";
 
 /** A server of ours, and whether it starts on request. */
 interface Share {

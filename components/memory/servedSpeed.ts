@@ -1,11 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
-import { defined } from "../../faults/defined";
-import { imageReference } from "../../machines/docker/imageReference";
-import type { Drafts, ModelEvidence, PublishedSpeed, PublishedSpeeds } from "../planned/evidence";
-import { isPooling } from "../planned/modelKind";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { servedSpeedSchema } from "../planned/schema/servers";
-import { type InferenceServerSettings, inferenceServer } from "../settings/inferenceServer";
+import type { DataOf } from "@local-serving/base/data/dataOf";
+import { defined } from "@local-serving/base/faults/defined";
+import { imageReference } from "@local-serving/machines/docker/imageReference";
+import {
+  type Drafts,
+  isPooling,
+  type ModelEvidence,
+  type PublishedSpeed,
+  type PublishedSpeeds,
+} from "../planned";
+import type { servedSpeedSchema } from "../planned/schema";
+import { type InferenceServerSettings, inferenceServer } from "../settings";
 import { gpuCount, ownSpeeds } from "./kvRoom";
 
 /** How fast a server answers, and whose figure that is. */

@@ -1,27 +1,26 @@
-import { defined } from "../../faults/defined";
-import { FaultyInput } from "../../faults/fault";
-import { BYTES_PER_GIB, hundredths } from "../../units/memory";
-import { thousands } from "../../units/thousands";
-import { readServerArguments } from "../../vllm/argv/serverArguments";
+import type { DataOf } from "@local-serving/base/data/dataOf";
+import { defined } from "@local-serving/base/faults/defined";
+import { FaultyInput } from "@local-serving/base/faults/fault";
+import { BYTES_PER_GIB, hundredths } from "@local-serving/base/units/memory";
+import { thousands } from "@local-serving/base/units/thousands";
 import {
+  agentsAtOnce,
   KV_ENGINE_CHOICES,
   type KvEngineSettings,
   type KvPlan,
+  kvPlanner,
   modelShape,
   plannedKvDtype,
+  prefills,
   reservedBlocks,
-} from "../kv";
-import { agentsAtOnce, prefills } from "../kv/admission";
-import { kvPlanner, windowBytes } from "../kv/kvPlan";
-import { readModelName } from "../model-name/modelName";
-import { gbOnEachGpu } from "../planned/eachGpu";
-import type { ModelEvidence } from "../planned/evidence";
-import { isPooling } from "../planned/modelKind";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { serverKvSchema } from "../planned/schema/kv";
-import type { ModelStarts, SeenStart } from "../planned/schema/seenStart";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { vllmOf } from "../supply/imageVersions";
+  windowBytes,
+} from "@local-serving/kv";
+import type { serverKvSchema } from "@local-serving/kv/schema";
+import { readServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import { gbOnEachGpu, isPooling, type ModelEvidence } from "../planned";
+import type { ModelStarts, SeenStart } from "../planned/schema";
+import type { InferenceServerSettings } from "../settings";
+import { vllmOf } from "../supply";
 import { certainWeights } from "./certainWeights";
 import {
   gpuCount,
@@ -33,6 +32,7 @@ import {
   residentGiB,
   weightsGB,
 } from "./kvRoom";
+import { readModelName } from "./model-name";
 import { outsideOf, weighServer } from "./starts/ofServer";
 import { listedStarts } from "./starts/texts";
 import { startVerdict } from "./starts/verdict";

@@ -1,9 +1,8 @@
-import { defined } from "../../faults/defined";
-import { BYTES_PER_GB, BYTES_PER_GIB } from "../../units/memory";
-import { readServerArguments } from "../../vllm/argv/serverArguments";
-import { AGGREGATE_LIMIT, shareHolding } from "../../vllm/utilization";
-import { ownWindow } from "../kv";
-import type { NamedWeights } from "../model-name/modelName";
+import { defined } from "@local-serving/base/faults/defined";
+import { BYTES_PER_GB, BYTES_PER_GIB } from "@local-serving/base/units/memory";
+import { ownWindow } from "@local-serving/kv";
+import { readServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import { AGGREGATE_LIMIT, shareHolding } from "@local-serving/vllm/utilization";
 import {
   type AdvisedShare,
   adviseCache,
@@ -20,6 +19,7 @@ import { certainWeights, loadsAtMost, weightsByName } from "./certainWeights";
 import { leastBeforeKv, measuredHere, residentGiB } from "./kvRoom";
 import { fitsMachine, type MemoryLedger } from "./ledger";
 import type { KnownServer } from "./machineMemory";
+import type { NamedWeights } from "./model-name";
 import { isFollowed, type ServerKvResult, startVerdictOf } from "./serverKv";
 
 /** vLLM then takes a window longer than the model's own. */

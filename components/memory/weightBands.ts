@@ -1,5 +1,5 @@
-import { GIB_PER_GB } from "../../units/memory";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { GIB_PER_GB } from "@local-serving/base/units/memory";
+import type { InferenceServerSettings } from "../settings";
 import { gpuCount } from "./kvRoom";
 
 /** What a size of weights means on one machine (specification, Limits: memory bands). */

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
-import { isRecord, type JsonObject, jsonIn, objectOr } from "../../faults/json";
-import type { ModelFiles } from "../../machines/modelFiles";
-import type { AdapterSettings } from "../settings/ownModels";
+import { isRecord, type JsonObject, jsonIn, objectOr } from "@local-serving/base/faults/json";
+import type { ModelFiles } from "@local-serving/machines/modelFiles";
+import type { AdapterSettings } from "../settings";
 import type { OwnFault } from "./ownFiles";
 
 /** What an adapter_config.json says, as far as vLLM's own reader goes. */

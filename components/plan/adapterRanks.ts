@@ -1,8 +1,7 @@
-import type { ModelFiles } from "../../machines/modelFiles";
-import { nearestEngineData } from "../../vllm/optionHistory";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import type { AdapterSettings } from "../settings/ownModels";
-import { vllmOf } from "../supply/imageVersions";
+import type { ModelFiles } from "@local-serving/machines/modelFiles";
+import { nearestEngineData } from "@local-serving/vllm/optionHistory";
+import type { AdapterSettings, InferenceServerSettings } from "../settings";
+import { vllmOf } from "../supply";
 import type { AdapterConfig } from "./adapterConfig";
 import type { OwnFault } from "./ownFiles";
 

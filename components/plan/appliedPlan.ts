@@ -1,6 +1,5 @@
-import { inKeyOrder } from "../../faults/json";
-import type { FileRole, PlannedFile } from "../planned/file";
-import { PLAN_VERSION } from "../planned/planVersion";
+import { inKeyOrder } from "@local-serving/base/faults/json";
+import { type FileRole, PLAN_VERSION, type PlannedFile } from "../planned";
 import type { MachinePlan } from "./types";
 
 const ABOUT = "What local-serving applied to this machine. Written by `up`, removed by `down`.";

@@ -1,10 +1,12 @@
-import { EVERY_ADDRESS, hostOnNetwork, isClosed, isLoopback } from "../../machines/address";
-import { MESSAGES_CLIENT } from "../clients/claudeCode";
-import type { ClientPlan } from "../clients/plannedClients";
-import { CLIENTS } from "../clients/registry";
-import type { Upstream } from "../planned/reach";
-import type { MachineSettings } from "../settings/machine";
-import type { MachineFault } from "../settings/referenceFaults";
+import {
+  EVERY_ADDRESS,
+  hostOnNetwork,
+  isClosed,
+  isLoopback,
+} from "@local-serving/machines/address";
+import { CLIENTS, type ClientPlan, MESSAGES_CLIENT } from "../clients";
+import type { Upstream } from "../planned";
+import type { MachineFault, MachineSettings } from "../settings";
 
 /** Finds what keeps clients on other computers from their servers, each with what to write. */
 export function clientReachFaults(

@@ -1,10 +1,7 @@
-import { sizedDevice, USUAL_DEVICE } from "../../machines/devices/devices";
-import { ownSpeeds } from "../memory/kvRoom";
-import type { MachineMemory } from "../memory/machineMemory";
-import type { ServerKv } from "../memory/serverKv";
-import type { Warning } from "../planned/facts";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import type { MachineSettings } from "../settings/machine";
+import { sizedDevice, USUAL_DEVICE } from "@local-serving/machines/devices/devices";
+import { type MachineMemory, ownSpeeds, type ServerKv } from "../memory";
+import type { Warning } from "../planned";
+import type { InferenceServerSettings, MachineSettings } from "../settings";
 
 const NOT_ITS_OWN = "a DGX Spark's";
 

@@ -1,5 +1,8 @@
 /** The door of the plan: settings and evidence in, plain data out. */
 
-export { answers, declaredAs, neededBy, placesOf, serversOn, withServer } from "../planned/servers";
+export { answers, declaredAs, neededBy, placesOf, serversOn, withServer } from "../planned";
+export { adapterConfig, adapterFaults } from "./adapterConfig";
+export { appliedPlanPath } from "./appliedPlan";
+export { filesFaults, type OwnFolder, placeFaults } from "./ownFiles";
 export { machinePlan, plan } from "./plan";
 export { type MachinePlan, type Plan, wordFor } from "./types";

@@ -1,6 +1,5 @@
-import type { ModelFiles } from "../../machines/modelFiles";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { holdsKeys, systemFolder } from "../settings/mountable";
+import type { ModelFiles } from "@local-serving/machines/modelFiles";
+import { holdsKeys, type InferenceServerSettings, systemFolder } from "../settings";
 
 /** What is wrong with an operator's own model; without a path it is about the folder itself. */
 export interface OwnFault {

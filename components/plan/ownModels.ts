@@ -1,11 +1,13 @@
-import type { Fault } from "../../faults/fault";
-import type { ModelFiles } from "../../machines/modelFiles";
-import { type Evidence, folderEvidence } from "../planned/evidence";
-import type { Warning } from "../planned/facts";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { folderOfModel, placeOfAdapter } from "../settings/insideContainer";
-import { machineFault } from "../settings/places";
-import type { StackSettings } from "../settings/stackSettings";
+import type { Fault } from "@local-serving/base/faults/fault";
+import type { ModelFiles } from "@local-serving/machines/modelFiles";
+import { type Evidence, folderEvidence, type Warning } from "../planned";
+import {
+  folderOfModel,
+  type InferenceServerSettings,
+  machineFault,
+  placeOfAdapter,
+  type StackSettings,
+} from "../settings";
 import { adapterConfig, adapterFaults } from "./adapterConfig";
 import { type KnownAdapter, leastSlot, slotFaults, unread } from "./adapterRanks";
 import { filesFaults, type OwnFault } from "./ownFiles";

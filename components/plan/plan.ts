@@ -1,45 +1,58 @@
-import { defined } from "../../faults/defined";
-import { FaultyInput } from "../../faults/fault";
-import { type KeptAnswers, keptAnswers } from "../../faults/keptAnswers";
-import { isOverSsh } from "../../machines/address";
-import { homeOn, onMachine } from "../../machines/home";
-import type { Meminfo } from "../../machines/memory";
-import { type ClientPlan, codingClients } from "../clients/plannedClients";
-import { plannedHarness } from "../harness-files/plannedHarness";
+import { dataOf } from "@local-serving/base/data/dataOf";
+import { defined } from "@local-serving/base/faults/defined";
+import { FaultyInput } from "@local-serving/base/faults/fault";
+import { type KeptAnswers, keptAnswers } from "@local-serving/base/faults/keptAnswers";
+import { isOverSsh } from "@local-serving/machines/address";
+import { homeOn, onMachine } from "@local-serving/machines/home";
+import type { Meminfo } from "@local-serving/machines/memory";
+import { type ClientPlan, codingClients } from "../clients";
 import {
+  gateFile,
   type InferenceServerPlan,
   plannedServer,
   type ServerSurroundings,
-} from "../inference-server/plannedServer";
-import { gateFile } from "../inference-server/startGate";
-import type { MemoryLedger } from "../memory/ledger";
+} from "../inference-server";
 import {
   type KnownServer,
+  type KvContext,
   leastMemory,
+  type MemoryLedger,
   machineMemory,
+  memoryWarnings,
+  neededAndAdvised,
+  otherShares,
   plannedTotal,
+  type ServerKvResult,
+  servedSpeed,
+  serverKv,
   totalFault,
-} from "../memory/machineMemory";
-import { memoryWarnings, otherShares } from "../memory/memoryWarnings";
-import { servedSpeed } from "../memory/servedSpeed";
-import { type KvContext, type ServerKvResult, serverKv } from "../memory/serverKv";
-import { neededAndAdvised } from "../memory/startNeeds";
-import { plannedOnDemand } from "../on-demand/plannedOnDemand";
-import { onDemandWarnings } from "../on-demand/warnings";
-import { type Evidence, folderEvidence, modelEvidence } from "../planned/evidence";
-import { type HostInstanceFacts, NOTES, type Warning } from "../planned/facts";
-import { endpointOf, type Reach } from "../planned/reach";
-import { dataOf } from "../planned/schema/dataOf";
-import { hostInstanceSchema } from "../planned/schema/onHost";
-import { answers, keyElsewhere } from "../planned/servers";
-import { goneKeyWarnings } from "../settings/goneKeys";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import type { MachineSettings } from "../settings/machine";
-import { machineFault, sourceOfSettings } from "../settings/places";
-import type { MachineFault } from "../settings/referenceFaults";
-import type { StackSettings } from "../settings/stackSettings";
+} from "../memory";
+import {
+  answers,
+  type Evidence,
+  endpointOf,
+  folderEvidence,
+  type HostInstanceFacts,
+  keyElsewhere,
+  modelEvidence,
+  NOTES,
+  type Reach,
+  type Warning,
+} from "../planned";
+import { hostInstanceSchema } from "../planned/schema";
+import { onDemandWarnings, plannedOnDemand } from "../services/on-demand";
+import {
+  goneKeyWarnings,
+  type InferenceServerSettings,
+  type MachineFault,
+  type MachineSettings,
+  machineFault,
+  type StackSettings,
+  sourceOfSettings,
+} from "../settings";
 import { appliedPlan } from "./appliedPlan";
 import { deviceNotes, kvOn, memoryOn } from "./deviceFigures";
+import { plannedHarness } from "./harness-files";
 import { adapterBytes, ownModelFindings, ownModelWarnings, withSlots } from "./ownModels";
 import {
   measuredFaults,

@@ -1,14 +1,11 @@
 import { posix } from "node:path";
-import { errorAt, type Fault } from "../../faults/fault";
-import { canonicalEngine, isHere } from "../../machines/address";
-import { onOtherMachine } from "../bridge/settings";
-import { familyOf, otherFamily } from "../inference-server/parsers";
-import { measuredHere } from "../memory/kvRoom";
-import { type Evidence, modelEvidence } from "../planned/evidence";
-import { serversOn } from "../planned/servers";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { machineFault } from "../settings/places";
-import type { StackSettings } from "../settings/stackSettings";
+import { errorAt, type Fault } from "@local-serving/base/faults/fault";
+import { canonicalEngine, isHere } from "@local-serving/machines/address";
+import { familyOf, otherFamily } from "../inference-server";
+import { measuredHere } from "../memory";
+import { type Evidence, modelEvidence, serversOn } from "../planned";
+import { onOtherMachine } from "../services/bridge";
+import { type InferenceServerSettings, machineFault, type StackSettings } from "../settings";
 import type { MachinePlan } from "./types";
 
 /** An index and its files may differ by their headers, and people round. */

@@ -1,4 +1,4 @@
-import { defined } from "../../faults/defined";
+import { defined } from "@local-serving/base/faults/defined";
 import {
   AS_DOCKERS_BRIDGE,
   DOCKERS_BRIDGE,
@@ -6,23 +6,19 @@ import {
   isLoopback,
   originFromContainer,
   originOf,
-} from "../../machines/address";
-import { onMachine } from "../../machines/home";
-import { onOtherMachine } from "../bridge/settings";
-import { plannedClients } from "../clients/plannedClients";
-import { INSTANCE_A } from "../fields/fields";
-import type { InferenceServerPlan } from "../inference-server/plannedServer";
-import { servedAdapters, servedNames } from "../inference-server/serve";
-import { monitoringFiles } from "../monitoring/monitoringFiles";
-import { onDemandListener } from "../on-demand/listener";
-import { ON_DEMAND_MEMORY, onDemandKeyPath } from "../on-demand/plannedOnDemand";
-import type { Evidence } from "../planned/evidence";
-import type { Reach, Upstream } from "../planned/reach";
-import type { ServiceContext } from "../service/service";
-import { SERVICES } from "../services/registry";
-import type { MachineSettings } from "../settings/machine";
-import type { StackSettings } from "../settings/stackSettings";
+} from "@local-serving/machines/address";
+import { onMachine } from "@local-serving/machines/home";
+import { plannedClients } from "../clients";
+import { type InferenceServerPlan, servedAdapters, servedNames } from "../inference-server";
+import type { Evidence, Reach, Upstream } from "../planned";
+import { INSTANCE_A } from "../planned/fields";
+import { SERVICES } from "../services";
+import { onOtherMachine } from "../services/bridge";
+import type { ServiceContext } from "../services/kind";
+import { ON_DEMAND_MEMORY, onDemandKeyPath, onDemandListener } from "../services/on-demand";
+import type { MachineSettings, StackSettings } from "../settings";
 import { clientReachFaults } from "./clientReach";
+import { monitoringFiles } from "./monitoring";
 import type { MachinePlan } from "./types";
 import { clientWarnings } from "./warnings";
 

@@ -1,6 +1,6 @@
-import { refusesExpandableSegments } from "../../vllm/argv/connectors";
-import { isOn, readServerArguments } from "../../vllm/argv/serverArguments";
-import type { PlannedContainer } from "../planned/container";
+import { refusesExpandableSegments } from "@local-serving/vllm/argv/connectors";
+import { isOn, readServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import type { PlannedContainer } from "../planned";
 
 /** A flag or variable that a server starts with and its operator may not want. */
 interface Unwanted {

@@ -1,6 +1,6 @@
-import type { Warning } from "../planned/facts";
-import type { DataOf } from "../planned/schema/dataOf";
-import type { machineSchema } from "../planned/schema/machine";
+import type { DataOf } from "@local-serving/base/data/dataOf";
+import type { Warning } from "../planned";
+import type { machineSchema } from "../planned/schema";
 
 /** What one machine will run. */
 export type MachinePlan = DataOf<typeof machineSchema>;

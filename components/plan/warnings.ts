@@ -1,39 +1,48 @@
+import { isRecord, objectOr } from "@local-serving/base/faults/json";
+import { capital } from "@local-serving/base/faults/quoting";
+import { valueAt } from "@local-serving/base/faults/schemaFaults";
+import { isLoopback } from "@local-serving/machines/address";
+import { overlap, subnetOf } from "@local-serving/machines/subnet";
+import { hasOneQwenParser, ONE_QWEN_PARSER } from "@local-serving/vllm/qwenParsers";
+import {
+  AGGREGATE_CAUTION,
+  AGGREGATE_LIMIT,
+  utilizationText,
+} from "@local-serving/vllm/utilization";
 import { gte, lte, valid } from "@renovatebot/pep440";
-import { isRecord, objectOr } from "../../faults/json";
-import { capital } from "../../faults/quoting";
-import { valueAt } from "../../faults/schemaFaults";
-import { isLoopback } from "../../machines/address";
-import { overlap, subnetOf } from "../../machines/subnet";
-import { hasOneQwenParser, ONE_QWEN_PARSER } from "../../vllm/qwenParsers";
-import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../../vllm/utilization";
-import type { ClientKind } from "../clients/kind";
-import { type ClientPlan, codingAtInstanceA } from "../clients/plannedClients";
-import { CLIENTS } from "../clients/registry";
-import { FEATURES } from "../features/registry";
-import { harnessWarnings } from "../harness-files/plannedHarness";
-import { gpuCount, isMeasured, weightsGB } from "../memory/kvRoom";
-import { fitsMachine, type MemoryLedger } from "../memory/ledger";
-import type { KnownServer } from "../memory/machineMemory";
-import type { Warn } from "../memory/memoryWarnings";
-import { COMFORTABLE_GB, weightBand, weightsOnEach } from "../memory/weightBands";
+import { CLIENTS, type ClientKind, type ClientPlan, codingAtInstanceA } from "../clients";
+import { FEATURES } from "../features";
+import {
+  COMFORTABLE_GB,
+  fitsMachine,
+  gpuCount,
+  isMeasured,
+  type KnownServer,
+  type MemoryLedger,
+  type Warn,
+  weightBand,
+  weightsGB,
+  weightsOnEach,
+} from "../memory";
 import {
   namedPooling,
   readModelName,
   saidOfKind,
   unservedByName,
   withoutOrganization,
-} from "../model-name/modelName";
-import type { ModelEvidence } from "../planned/evidence";
-import { OPERATING_SYSTEM, type Warning } from "../planned/facts";
-import { isPooling } from "../planned/modelKind";
-import type { Upstream } from "../planned/reach";
-import { answers } from "../planned/servers";
-import type { InferenceServerSettings } from "../settings/inferenceServer";
-import type { MachineSettings } from "../settings/machine";
-import type { MachineFault } from "../settings/referenceFaults";
-import { draftCrashes } from "../supply/draftCrashes";
-import { vllmOf } from "../supply/imageVersions";
+} from "../memory/model-name";
+import {
+  answers,
+  isPooling,
+  type ModelEvidence,
+  OPERATING_SYSTEM,
+  type Upstream,
+  type Warning,
+} from "../planned";
+import type { InferenceServerSettings, MachineFault, MachineSettings } from "../settings";
+import { draftCrashes, vllmOf } from "../supply";
 import { machinesSeen } from "./deviceFigures";
+import { harnessWarnings } from "./harness-files";
 import { startWarnings } from "./startWarnings";
 
 /** First vLLM that doesn't know the FP4 variable. */

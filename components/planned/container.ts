@@ -1,5 +1,5 @@
+import type { DataOf } from "@local-serving/base/data/dataOf";
 import type { containerSchema } from "./schema/container";
-import type { DataOf } from "./schema/dataOf";
 
 /** A container with every value explicit; nothing is left to the daemon's defaults. */
 export type PlannedContainer = DataOf<typeof containerSchema>;

@@ -1,5 +1,5 @@
-import type { Meminfo } from "../../machines/memory";
-import type { ModelFiles } from "../../machines/modelFiles";
+import type { Meminfo } from "@local-serving/machines/memory";
+import type { ModelFiles } from "@local-serving/machines/modelFiles";
 import type { ModelStarts } from "./schema/seenStart";
 
 /**

@@ -1,4 +1,4 @@
-import type { DataOf } from "./schema/dataOf";
+import type { DataOf } from "@local-serving/base/data/dataOf";
 import type { fileSchema, secretFileSchema } from "./schema/files";
 
 /** What a file is for; part of its resource's name. Each client has roles of its own. */

@@ -1,12 +1,12 @@
+import type { DataOf } from "@local-serving/base/data/dataOf";
 import {
   EVERY_ADDRESS,
   isClosed,
   isLoopback,
   type Listening,
   originOf,
-} from "../../machines/address";
+} from "@local-serving/machines/address";
 import type { ModelKind } from "./modelKind";
-import type { DataOf } from "./schema/dataOf";
 import type { endpointSchema, reachSchema } from "./schema/servers";
 
 /** Something on a machine that a program can ask. */

@@ -1,4 +1,4 @@
-import type { DataOf } from "./schema/dataOf";
+import type { DataOf } from "@local-serving/base/data/dataOf";
 import type { machineSchema } from "./schema/machine";
 import type { inferenceServerSchema } from "./schema/servers";
 

@@ -1,6 +1,6 @@
-import { readBootId } from "../../machines/bootId";
-import { filesOf } from "../../machines/files";
-import type { MachinePlan } from "../plan/types";
+import { readBootId } from "@local-serving/machines/bootId";
+import { filesOf } from "@local-serving/machines/files";
+import type { MachinePlan } from "../plan";
 
 /** Reads the boot id of each machine's kernel, here or over ssh; what doesn't answer is left out. */
 export async function readBootIds(

@@ -1,8 +1,8 @@
-import { lastWords } from "../../faults/lastWords";
-import { isOverSsh } from "../../machines/address";
-import { filesOf } from "../../machines/files";
-import { type PreflightFinding, refused, warned } from "../feature/finding";
-import type { MachinePlan } from "../plan/types";
+import { lastWords } from "@local-serving/base/faults/lastWords";
+import { isOverSsh } from "@local-serving/machines/address";
+import { filesOf } from "@local-serving/machines/files";
+import { type PreflightFinding, refused, warned } from "../features/kind";
+import type { MachinePlan } from "../plan";
 
 /** Longer than ssh itself takes to give up. */
 const CONNECT_SECONDS = 30;

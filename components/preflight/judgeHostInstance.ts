@@ -1,13 +1,17 @@
-import type { Listener } from "../../machines/listeners";
-import { GIB_PER_GB } from "../../units/memory";
-import { type ClientFacts, clientFacts, nameForClients } from "../../vllm/argv/clientFacts";
-import { demandOfProcess } from "../../vllm/argv/memoryDemand";
-import { processArguments } from "../../vllm/argv/processArguments";
-import { shareToDeclare, takenGiB, takesItsShare } from "../../vllm/utilization";
-import { codingAtInstanceA } from "../clients/plannedClients";
-import { type PreflightFinding, refused, warned } from "../feature/finding";
-import type { MachinePlan } from "../plan/types";
-import type { HostInstanceFacts } from "../planned/facts";
+import { GIB_PER_GB } from "@local-serving/base/units/memory";
+import type { Listener } from "@local-serving/machines/listeners";
+import {
+  type ClientFacts,
+  clientFacts,
+  nameForClients,
+} from "@local-serving/vllm/argv/clientFacts";
+import { demandOfProcess } from "@local-serving/vllm/argv/memoryDemand";
+import { processArguments } from "@local-serving/vllm/argv/processArguments";
+import { shareToDeclare, takenGiB, takesItsShare } from "@local-serving/vllm/utilization";
+import { codingAtInstanceA } from "../clients";
+import { type PreflightFinding, refused, warned } from "../features/kind";
+import type { MachinePlan } from "../plan";
+import type { HostInstanceFacts } from "../planned";
 import type { MachineFacts } from "./types";
 
 /** What is read of a machine to judge its instance A. */

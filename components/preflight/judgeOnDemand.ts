@@ -1,6 +1,6 @@
-import { overlap, subnetOf } from "../../machines/subnet";
-import { type PreflightFinding, refused, warned } from "../feature/finding";
-import type { MachinePlan } from "../plan/types";
+import { overlap, subnetOf } from "@local-serving/machines/subnet";
+import { type PreflightFinding, refused, warned } from "../features/kind";
+import type { MachinePlan } from "../plan";
 import { takenPort } from "./takenPort";
 import type { MachineFacts, OnDemandFacts } from "./types";
 

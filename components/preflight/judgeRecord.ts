@@ -1,7 +1,7 @@
-import type { ReadRecord } from "../../machines/update/record";
-import { triedText, underWayText } from "../../machines/update/sentences";
-import { AGAIN_VARIABLE, VERIFIED_UPDATE_VARIABLE } from "../../machines/update/variables";
-import { type PreflightFinding, refused, warned } from "../feature/finding";
+import type { ReadRecord } from "@local-serving/machines/update/record";
+import { triedText, underWayText } from "@local-serving/machines/update/sentences";
+import { AGAIN_VARIABLE, VERIFIED_UPDATE_VARIABLE } from "@local-serving/machines/update/variables";
+import { type PreflightFinding, refused, warned } from "../features/kind";
 
 /**
  * Judges settings by what `serving up --verified` has kept of them: those that were put back are

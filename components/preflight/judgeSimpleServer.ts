@@ -1,7 +1,7 @@
-import { type PreflightFinding, refused, warned } from "../feature/finding";
-import type { MachinePlan } from "../plan/types";
-import { isPep440, lowestAllowed, whyRefused } from "../releases/releases";
-import type { HostSimpleServerPlan } from "../simple-server/plannedSimpleServer";
+import { type PreflightFinding, refused, warned } from "../features/kind";
+import type { MachinePlan } from "../plan";
+import type { HostSimpleServerPlan } from "../services/simple-server";
+import { isPep440, lowestAllowed, whyRefused } from "../supply/releases";
 import type { Account, PathFacts, SimpleServerFacts } from "./types";
 
 /** What a build from source says of itself. */

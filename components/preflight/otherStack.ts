@@ -1,12 +1,11 @@
 import { dirname } from "node:path";
-import { jsonIn, objectOr, objectsIn, textOr } from "../../faults/json";
-import { readContainers } from "../../machines/docker/containers";
-import { docker } from "../../machines/docker/docker";
-import { filesOf } from "../../machines/files";
-import { type PreflightFinding, refused } from "../feature/finding";
-import { appliedPlanPath } from "../plan/appliedPlan";
-import type { MachinePlan } from "../plan/types";
-import { LABEL } from "../planned/container";
+import { jsonIn, objectOr, objectsIn, textOr } from "@local-serving/base/faults/json";
+import { readContainers } from "@local-serving/machines/docker/containers";
+import { docker } from "@local-serving/machines/docker/docker";
+import { filesOf } from "@local-serving/machines/files";
+import { type PreflightFinding, refused } from "../features/kind";
+import { appliedPlanPath, type MachinePlan } from "../plan";
+import { LABEL } from "../planned";
 
 type Planned = Pick<MachinePlan, "name" | "dockerHost" | "network" | "containers" | "files">;
 

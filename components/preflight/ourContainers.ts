@@ -1,5 +1,5 @@
-import type { MachinePlan } from "../plan/types";
-import { LABEL } from "../planned/container";
+import type { MachinePlan } from "../plan";
+import { LABEL } from "../planned";
 
 type Ours = Pick<MachinePlan, "name" | "network" | "containers">;
 

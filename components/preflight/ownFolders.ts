@@ -1,16 +1,21 @@
 import { posix } from "node:path";
-import { jsonIn } from "../../faults/json";
-import type { Files } from "../../machines/files";
-import { isIn } from "../../machines/home";
-import type { ModelFiles } from "../../machines/modelFiles";
-import { readServerArguments } from "../../vllm/argv/serverArguments";
-import { isText } from "../../vllm/argv/unknown";
-import { type PreflightFinding, refused } from "../feature/finding";
-import { adapterConfig, adapterFaults } from "../plan/adapterConfig";
-import { filesFaults, type OwnFolder, placeFaults } from "../plan/ownFiles";
-import type { MachinePlan } from "../plan/types";
-import { serversOn } from "../planned/servers";
-import { INSIDE } from "../settings/insideContainer";
+import { jsonIn } from "@local-serving/base/faults/json";
+import type { Files } from "@local-serving/machines/files";
+import { isIn } from "@local-serving/machines/home";
+import type { ModelFiles } from "@local-serving/machines/modelFiles";
+import { readServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import { isText } from "@local-serving/vllm/argv/unknown";
+import { type PreflightFinding, refused } from "../features/kind";
+import {
+  adapterConfig,
+  adapterFaults,
+  filesFaults,
+  type MachinePlan,
+  type OwnFolder,
+  placeFaults,
+} from "../plan";
+import { serversOn } from "../planned";
+import { INSIDE } from "../settings";
 import type { MachineFacts, OwnFolderFacts } from "./types";
 
 /** What our own servers are always given, which is no folder of the operator's. */

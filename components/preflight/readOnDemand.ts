@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { isRecord, objectOr } from "../../faults/json";
-import { docker, dockerJson } from "../../machines/docker/docker";
-import type { Files } from "../../machines/files";
-import { scriptText } from "../../machines/shell";
-import type { Subnet } from "../../machines/subnet";
-import type { MachinePlan } from "../plan/types";
+import { isRecord, objectOr } from "@local-serving/base/faults/json";
+import { docker, dockerJson } from "@local-serving/machines/docker/docker";
+import type { Files } from "@local-serving/machines/files";
+import { scriptText } from "@local-serving/machines/shell";
+import type { Subnet } from "@local-serving/machines/subnet";
+import type { MachinePlan } from "../plan";
 import type { OnDemandFacts } from "./types";
 
 const SCRIPT = scriptText(join(__dirname, "readOnDemand.sh"));

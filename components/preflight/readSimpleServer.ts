@@ -1,11 +1,11 @@
 import { dirname } from "node:path";
-import { defined } from "../../faults/defined";
-import { jsonIn, objectOr } from "../../faults/json";
-import { ANSWER_SECONDS, ask, NoAnswer } from "../../http/ask";
-import { isOverSsh } from "../../machines/address";
-import { type Files, filesOf } from "../../machines/files";
-import type { MachinePlan } from "../plan/types";
-import type { HostSimpleServerPlan } from "../simple-server/plannedSimpleServer";
+import { defined } from "@local-serving/base/faults/defined";
+import { jsonIn, objectOr } from "@local-serving/base/faults/json";
+import { ANSWER_SECONDS, ask, NoAnswer } from "@local-serving/base/http/ask";
+import { isOverSsh } from "@local-serving/machines/address";
+import { type Files, filesOf } from "@local-serving/machines/files";
+import type { MachinePlan } from "../plan";
+import type { HostSimpleServerPlan } from "../services/simple-server";
 import type { Account, OllamaAnswer, PathFacts, SimpleServerFacts } from "./types";
 
 /** Where systemd looks for units, the operator's own directory first. */

@@ -1,4 +1,4 @@
-import { type PreflightFinding, refused } from "../feature/finding";
+import { type PreflightFinding, refused } from "../features/kind";
 
 /**
  * Refuses a port that something else has. `key` is what its setting is called in words; the path of

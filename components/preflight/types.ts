@@ -1,8 +1,8 @@
-import type { DockerFacts } from "../../machines/docker/engine";
-import type { Listener } from "../../machines/listeners";
-import type { Subnet } from "../../machines/subnet";
-import type { Needs } from "../fetch/needs";
-import type { Kernel } from "../supply/kernel";
+import type { DockerFacts } from "@local-serving/machines/docker/engine";
+import type { Listener } from "@local-serving/machines/listeners";
+import type { Subnet } from "@local-serving/machines/subnet";
+import type { Kernel } from "../supply";
+import type { Needs } from "./fetch";
 import type { FaultyVariable } from "./variables";
 
 /**

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import { jsonIn, objectOr, objectsIn } from "../../faults/json";
-import type { Files } from "../../machines/files";
-import { GIB_PER_GB } from "../../units/memory";
-import { gpusSharing } from "../../vllm/argv/gpusSharing";
-import { demandOf } from "../../vllm/argv/memoryDemand";
-import { readServerArguments } from "../../vllm/argv/serverArguments";
-import { type PreflightFinding, refused } from "../feature/finding";
-import { unweighedText } from "../model-name/modelName";
-import type { MachinePlan } from "../plan/types";
-import { serversOn } from "../planned/servers";
+import { jsonIn, objectOr, objectsIn } from "@local-serving/base/faults/json";
+import { GIB_PER_GB } from "@local-serving/base/units/memory";
+import type { Files } from "@local-serving/machines/files";
+import { gpusSharing } from "@local-serving/vllm/argv/gpusSharing";
+import { demandOf } from "@local-serving/vllm/argv/memoryDemand";
+import { readServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import { type PreflightFinding, refused } from "../features/kind";
+import { unweighedText } from "../memory/model-name";
+import type { MachinePlan } from "../plan";
+import { serversOn } from "../planned";
 import type { MachineFacts } from "./types";
 
 /** The planned containers that the plan which was applied last has word for word. */

@@ -1,5 +1,5 @@
-import type { MachinePlan } from "../plan/types";
-import { keyFault, newKey } from "../planned/networkKey";
+import type { MachinePlan } from "../plan";
+import { keyFault, newKey } from "../planned";
 
 type SecretFiles = Pick<MachinePlan, "secretFiles">;
 

@@ -1,4 +1,9 @@
 import { join } from "node:path";
+import { defined } from "@local-serving/base/faults/defined";
+import { plainText } from "@local-serving/base/faults/plainText";
+import { refuseOtherProgram } from "@local-serving/base/faults/sameProgram";
+import { fingerprintOfConfig } from "@local-serving/machines/update/fingerprint";
+import { NEW_STACK_VARIABLE } from "@local-serving/machines/update/variables";
 import type { Container } from "@pulumi/docker";
 import {
   type ComponentResourceOptions,
@@ -7,33 +12,24 @@ import {
   type Output,
   runtime,
 } from "@pulumi/pulumi";
-import { defined } from "../../faults/defined";
-import { plainText } from "../../faults/plainText";
-import { refuseOtherProgram } from "../../faults/sameProgram";
-import { fingerprintOfConfig } from "../../machines/update/fingerprint";
-import { NEW_STACK_VARIABLE } from "../../machines/update/variables";
 import { judge } from "../../policies/judge";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE, readLevels } from "../../policies/levels";
-import { changesOf } from "../change/changesOf";
-import { lossText } from "../change/losses";
-import { neverStartedText } from "../change/neverStarted";
-import { readAppliedPlans } from "../evidence/readAppliedPlan";
-import { readEvidence } from "../evidence/readEvidence";
-import { type BootIds, declaredResources } from "../machine/declaredResources";
-import { Machine, neededFirst } from "../machine/machine";
+import { changesOf, lossText, neverStartedText } from "../change";
+import { readAppliedPlans, readEvidence } from "../evidence";
+import { type MachinePlan, type Plan, plan } from "../plan";
+import { preflight, readBootIds } from "../preflight";
+import { placeOf, type StackSettings } from "../settings";
+import type { Settled } from "./knownSettings";
 import {
+  type BootIds,
+  declaredResources,
   type LeftGiB,
   leftGiBOf,
+  Machine,
   type MachineOutputs,
   machineOutputs,
-} from "../machine/machineOutputs";
-import { plan } from "../plan/plan";
-import type { MachinePlan, Plan } from "../plan/types";
-import { readBootIds } from "../preflight/bootIds";
-import { preflight } from "../preflight/preflight";
-import { placeOf } from "../settings/places";
-import type { StackSettings } from "../settings/stackSettings";
-import type { Settled } from "./knownSettings";
+  neededFirst,
+} from "./machine";
 import { previewHost } from "./previewHost";
 import { type Refusal, refuse, userInput } from "./refusal";
 import { requestsEnd, takenAway, WAITS_VARIABLE } from "./runningRequests";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { attempt } from "../../faults/defined";
-import { baseName } from "../../vllm/argv/unknown";
+import { attempt } from "@local-serving/base/faults/defined";
+import { baseName } from "@local-serving/vllm/argv/unknown";
 
 /**
  * Words of the engine's command line by which it shows no preview before an update. Of short options

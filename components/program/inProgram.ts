@@ -1,7 +1,6 @@
+import { isRecord } from "@local-serving/base/faults/json";
 import { getProject, getStack, runtime } from "@pulumi/pulumi";
-import { isRecord } from "../../faults/json";
-import type { GivenElsewhere } from "../settings/given";
-import type { StackSettings } from "../settings/stackSettings";
+import type { GivenElsewhere, StackSettings } from "../settings";
 
 /** A component of a program; it has no settings where they are faulty. */
 interface Declaring {

@@ -1,7 +1,7 @@
+import { errorAt, type Fault, FaultyInput } from "@local-serving/base/faults/fault";
+import { isRecord, MOST_VALUES } from "@local-serving/base/faults/json";
 import { isUnknown, Output, unknown } from "@pulumi/pulumi";
-import { errorAt, type Fault, FaultyInput } from "../../faults/fault";
-import { isRecord, MOST_VALUES } from "../../faults/json";
-import { givenPath } from "../settings/places";
+import { givenPath } from "../settings";
 
 const UNKNOWN =
   "This value isn't known at preview, but all settings are checked before the first resource: give a plain value, or one from the stack's configuration.";

@@ -1,4 +1,7 @@
 import { isAbsolute, resolve } from "node:path";
+import { errorAt, FaultyInput } from "@local-serving/base/faults/fault";
+import { objectOr } from "@local-serving/base/faults/json";
+import { PROGRAM_FOLDER } from "@local-serving/base/programFolder";
 import {
   ComponentResource,
   type ComponentResourceOptions,
@@ -8,12 +11,8 @@ import {
   output,
   type Resource,
 } from "@pulumi/pulumi";
-import { errorAt, FaultyInput } from "../../faults/fault";
-import { objectOr } from "../../faults/json";
-import { PROGRAM_FOLDER } from "../../faults/programFolder";
-import type { MachineOutputs } from "../machine/machineOutputs";
-import { TYPE } from "../planned/type";
-import { parseGiven } from "../settings/given";
+import { TYPE } from "../planned";
+import { parseGiven } from "../settings";
 import {
   type DeclaredOutputs,
   declareJudged,
@@ -22,6 +21,7 @@ import {
 } from "./declareMachines";
 import { componentsOfProgram, declaredBy } from "./inProgram";
 import { knownSettings, type Settled } from "./knownSettings";
+import type { MachineOutputs } from "./machine";
 import { userInput } from "./refusal";
 import { tellingOurBugs } from "./tellingBugs";
 

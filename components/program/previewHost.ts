@@ -1,6 +1,6 @@
-import { isOverSsh } from "../../machines/address";
-import { engineProblem } from "../../machines/docker/engine";
-import type { MachinePlan } from "../plan/types";
+import { isOverSsh } from "@local-serving/machines/address";
+import { engineProblem } from "@local-serving/machines/docker/engine";
+import type { MachinePlan } from "../plan";
 
 /**
  * Address that the provider takes without trying it: it only pings hosts that it doesn't reach over

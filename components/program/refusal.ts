@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
+import { FaultyInput, UnreadableInput } from "@local-serving/base/faults/fault";
+import { plainText } from "@local-serving/base/faults/plainText";
+import { REFUSAL_VARIABLE } from "@local-serving/machines/update/variables";
 import { RunError, runtime } from "@pulumi/pulumi";
-import { FaultyInput, UnreadableInput } from "../../faults/fault";
-import { plainText } from "../../faults/plainText";
-import { REFUSAL_VARIABLE } from "../../machines/update/variables";
 import type { Judged } from "../../policies/judge";
-import { refusedMark } from "../planned/refused";
-import type { UpdateFinding } from "../preflight/types";
+import { refusedMark } from "../planned";
+import type { UpdateFinding } from "../preflight";
 import { saidTo, tellAll } from "./tellAll";
 
 /** Why a preview fails, once all that it declares was shown. */

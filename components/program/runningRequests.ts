@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ANSWER_SECONDS, ask } from "../../http/ask";
-import { isOverSsh, originOf } from "../../machines/address";
-import { filesOf } from "../../machines/files";
-import { Metrics } from "../../vllm/metrics";
-import type { ContainerChange, MachineChange } from "../change/changesOf";
-import type { InferenceServerPlan } from "../inference-server/plannedServer";
-import type { MachinePlan } from "../plan/types";
-import { answers, placesOf, serversOn } from "../planned/servers";
-import { serviceNamed } from "../services/registry";
+import { ANSWER_SECONDS, ask } from "@local-serving/base/http/ask";
+import { isOverSsh, originOf } from "@local-serving/machines/address";
+import { filesOf } from "@local-serving/machines/files";
+import { Metrics } from "@local-serving/vllm/metrics";
+import type { ContainerChange, MachineChange } from "../change";
+import type { InferenceServerPlan } from "../inference-server";
+import type { MachinePlan } from "../plan";
+import { answers, placesOf, serversOn } from "../planned";
+import { serviceNamed } from "../services";
 
 /** Set by `serving up`: its update lets requests end before it replaces their server. */
 export const WAITS_VARIABLE = "LOCAL_SERVING_WAITS_FOR_REQUESTS";

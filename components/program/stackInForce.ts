@@ -1,6 +1,5 @@
 import { getRootDirectory, getStack, runtime } from "@pulumi/pulumi";
-import { parseEngineConfig, stackFileOf } from "../settings/load";
-import type { StackSettings } from "../settings/stackSettings";
+import { parseEngineConfig, type StackSettings, stackFileOf } from "../settings";
 import { userInput } from "./refusal";
 
 /**

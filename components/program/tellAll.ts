@@ -1,7 +1,7 @@
+import { plainText } from "@local-serving/base/faults/plainText";
 import { log, runtime } from "@pulumi/pulumi";
-import { plainText } from "../../faults/plainText";
 import { PACK_VARIABLE } from "../../policies/levels";
-import { saidInProgram } from "../settings/saidInProgram";
+import { saidInProgram } from "../settings";
 import { engineCommand, showsPreview } from "./engineCommand";
 
 /**

@@ -1,5 +1,5 @@
+import { bugText } from "@local-serving/base/faults/bug";
 import { ResourceError, RunError } from "@pulumi/pulumi";
-import { bugText } from "../../faults/bug";
 
 /**
  * Wraps the Pulumi program so that a failure of ours is reported as one: a sentence and the places

@@ -1,6 +1,6 @@
-import { bridge } from "../bridge/service";
-import { chatUi } from "../chat-ui/service";
-import { simpleServer } from "../simple-server/service";
+import { bridge } from "./bridge";
+import { chatUi } from "./chat-ui";
+import { simpleServer } from "./simple-server";
 
 /** Every service, in the order of plans and of the stack file's reference. */
 export const SERVICES = [simpleServer, bridge, chatUi] as const;

@@ -1,4 +1,4 @@
-import { errorAt, type Fault, FaultyInput, orInputFault } from "../../faults/fault";
+import { errorAt, type Fault, FaultyInput, orInputFault } from "@local-serving/base/faults/fault";
 import { crossFaults } from "./crossFaults";
 import { parseSettings } from "./load";
 import { givenPath, rememberGiven } from "./places";

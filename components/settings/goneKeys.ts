@@ -1,8 +1,8 @@
-import { defined } from "../../faults/defined";
-import { dotted } from "../../faults/fault";
-import { isRecord, type JsonObject, objectOr } from "../../faults/json";
-import { EARLIER_DEVICES, OTHER_DEVICE } from "../../machines/devices/devices";
-import type { Warning } from "../planned/facts";
+import { defined } from "@local-serving/base/faults/defined";
+import { dotted } from "@local-serving/base/faults/fault";
+import { isRecord, type JsonObject, objectOr } from "@local-serving/base/faults/json";
+import { EARLIER_DEVICES, OTHER_DEVICE } from "@local-serving/machines/devices/devices";
+import type { Warning } from "../planned";
 import type { StackSettings } from "./stackSettings";
 
 /**

@@ -1,7 +1,7 @@
+import { DEFAULT_HARNESS, PREFIX_FORM } from "@local-serving/harness/harness";
+import { HOLDS_REQUEST, REQUEST_PLACEHOLDER } from "@local-serving/harness/providers/placeholders";
 import * as z from "zod";
 import { optional, strictObject } from "zod";
-import { DEFAULT_HARNESS, PREFIX_FORM } from "../../harness/harness";
-import { HOLDS_REQUEST, REQUEST_PLACEHOLDER } from "../../harness/providers/placeholders";
 import {
   count,
   hostPath,
@@ -10,8 +10,8 @@ import {
   textMatching,
   usual,
   variableName,
-} from "../fields/fields";
-import { ollamaModelName } from "../simple-server/settings";
+} from "../planned/fields";
+import { ollamaModelName } from "../services/simple-server";
 
 /**
  * Text that the harness's reader of the profile reads as TOML does: one line, with nothing to

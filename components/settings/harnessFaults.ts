@@ -1,5 +1,5 @@
-import { listOf, nearestKey } from "../../faults/quoting";
-import { KEY_AS_NAME, looksLikeAKey } from "../../faults/secrets";
+import { listOf, nearestKey } from "@local-serving/base/faults/quoting";
+import { KEY_AS_NAME, looksLikeAKey } from "@local-serving/base/faults/secrets";
 import { type HarnessSettings, PLAIN_TEXT } from "./harness";
 import type { MachineSettings } from "./machine";
 import { apiKeyVariable, type Reviewer, reviewers } from "./reviewers";

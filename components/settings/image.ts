@@ -1,7 +1,7 @@
+import { IMAGE_DIGEST } from "@local-serving/machines/docker/imageReference";
 import * as z from "zod";
 import { optional, strictObject } from "zod";
-import { IMAGE_DIGEST } from "../../machines/docker/imageReference";
-import { nonEmptyText, required, textMatching } from "../fields/fields";
+import { nonEmptyText, required, textMatching } from "../planned/fields";
 
 const digest = () =>
   textMatching(IMAGE_DIGEST, "Expected `sha256:` and 64 hex digits in small letters");

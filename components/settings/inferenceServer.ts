@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { optional, strictObject } from "zod";
-import { serverKeys } from "../features/settings";
+import { serverKeys } from "../features";
 import {
   bytes,
   containerImage,
@@ -16,7 +16,7 @@ import {
   utilization,
   variableName,
   word,
-} from "../fields/fields";
+} from "../planned/fields";
 import { imageVersions } from "./image";
 import { measured, measuredSpeeds } from "./measured";
 import { modelSettings } from "./model";

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { isIn } from "../../machines/home";
+import { isIn } from "@local-serving/machines/home";
 import type { InferenceServerSettings } from "./inferenceServer";
 import type { AdapterSettings } from "./ownModels";
 

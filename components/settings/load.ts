@@ -1,12 +1,22 @@
 import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { dotted, errorAt, type Fault, FaultyInput, hasErrors } from "../../faults/fault";
-import { isRecord, objectOr } from "../../faults/json";
-import { faultsOnce, secretFaults } from "../../faults/schemaFaults";
-import { readTextFile } from "../../faults/textFile";
-import { parseYaml, readYamlFile, type SourceDocument } from "../../faults/yamlDocument";
-import { STACK_FILE_VARIABLE } from "../../machines/update/variables";
-import { AN_OPTION, isProto, PROTO } from "../fields/fields";
+import {
+  dotted,
+  errorAt,
+  type Fault,
+  FaultyInput,
+  hasErrors,
+} from "@local-serving/base/faults/fault";
+import { isRecord, objectOr } from "@local-serving/base/faults/json";
+import { faultsOnce, secretFaults } from "@local-serving/base/faults/schemaFaults";
+import { readTextFile } from "@local-serving/base/faults/textFile";
+import {
+  parseYaml,
+  readYamlFile,
+  type SourceDocument,
+} from "@local-serving/base/faults/yamlDocument";
+import { STACK_FILE_VARIABLE } from "@local-serving/machines/update/variables";
+import { AN_OPTION, isProto, PROTO } from "../planned/fields";
 import { crossFaults } from "./crossFaults";
 import { rememberGoneKeys, takeGoneKeys } from "./goneKeys";
 import { rememberDocument } from "./places";

@@ -1,10 +1,10 @@
+import { isRecord, type JsonObject, objectOr } from "@local-serving/base/faults/json";
+import { EVERY_ADDRESS, HERE, isClosed } from "@local-serving/machines/address";
+import { DEVICE_IDS } from "@local-serving/machines/devices/devices";
 import * as z from "zod";
 import { optional, strictObject } from "zod";
-import { isRecord, type JsonObject, objectOr } from "../../faults/json";
-import { EVERY_ADDRESS, HERE, isClosed } from "../../machines/address";
-import { DEVICE_IDS } from "../../machines/devices/devices";
-import { clients } from "../clients/settings";
-import { machineKeys } from "../features/settings";
+import { clients } from "../clients";
+import { machineKeys } from "../features";
 import {
   count,
   gibibytes,
@@ -20,10 +20,9 @@ import {
   utilization,
   variableName,
   word,
-} from "../fields/fields";
-import { onDemand } from "../on-demand/settings";
-import { SERVICES } from "../services/registry";
-import { serviceBlocks } from "../services/settings";
+} from "../planned/fields";
+import { SERVICES, serviceBlocks } from "../services";
+import { onDemand } from "../services/on-demand";
 import { harness } from "./harness";
 import { inferenceServer } from "./inferenceServer";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { optional, strictObject } from "zod";
-import { count, gibibytes, nonEmptyText, textMatching } from "../fields/fields";
+import { count, gibibytes, nonEmptyText, textMatching } from "../planned/fields";
 
 /** What a server's own log said of its memory, recorded so that the next plan need not estimate. */
 export const measured = strictObject({

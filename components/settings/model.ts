@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { optional, strictObject } from "zod";
-import { gibibytes, gigabytes, plainWord, required, usual } from "../fields/fields";
-import { MODEL_KINDS } from "../planned/modelKind";
+import { MODEL_KINDS } from "../planned";
+import { gibibytes, gigabytes, plainWord, required, usual } from "../planned/fields";
 import { commit } from "./ownModels";
 
 /**

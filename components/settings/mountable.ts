@@ -1,5 +1,5 @@
-import { isIn } from "../../machines/home";
-import { keysAt, whereKeysAre } from "../../machines/keyPlaces";
+import { isIn } from "@local-serving/machines/home";
+import { keysAt, whereKeysAre } from "@local-serving/machines/keyPlaces";
 
 /** Folders of the system, which hold more than a model wherever one looks into them. */
 const SYSTEM = [

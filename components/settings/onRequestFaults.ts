@@ -1,9 +1,9 @@
-import { objectOr } from "../../faults/json";
-import { listOf } from "../../faults/quoting";
-import { EVERY_ADDRESS, hostOnNetwork, isLoopback } from "../../machines/address";
-import { overlap, subnetOf } from "../../machines/subnet";
-import { askingContainers, onRequestKeys } from "../on-demand/listener";
-import { SERVICES } from "../services/registry";
+import { objectOr } from "@local-serving/base/faults/json";
+import { listOf } from "@local-serving/base/faults/quoting";
+import { EVERY_ADDRESS, hostOnNetwork, isLoopback } from "@local-serving/machines/address";
+import { overlap, subnetOf } from "@local-serving/machines/subnet";
+import { SERVICES } from "../services";
+import { askingContainers, onRequestKeys } from "../services/on-demand";
 import type { MachineSettings } from "./machine";
 import type { MachineFault } from "./referenceFaults";
 

@@ -1,6 +1,5 @@
-import { isIn } from "../../machines/home";
-import { hostPath } from "../fields/fields";
-import { notAHubId } from "../fields/hubId";
+import { isIn } from "@local-serving/machines/home";
+import { hostPath, notAHubId } from "../planned/fields";
 import type { InferenceServerSettings } from "./inferenceServer";
 import { folderOfModel, INSIDE, modelInside } from "./insideContainer";
 import type { MachineSettings } from "./machine";

@@ -1,8 +1,14 @@
+import { looksLikeAKey } from "@local-serving/base/faults/secrets";
 import * as z from "zod";
 import { optional, strictObject } from "zod";
-import { looksLikeAKey } from "../../faults/secrets";
-import { containerPath, count, hostPath, servedName, textMatching } from "../fields/fields";
-import { notAHubId } from "../fields/hubId";
+import {
+  containerPath,
+  count,
+  hostPath,
+  notAHubId,
+  servedName,
+  textMatching,
+} from "../planned/fields";
 
 /** A commit of the hub, which is the only revision that stays what it is. */
 export const commit = () =>

@@ -1,8 +1,8 @@
+import { defined } from "@local-serving/base/faults/defined";
+import { dotted, errorAt, type Fault, type Position } from "@local-serving/base/faults/fault";
+import type { SourceDocument } from "@local-serving/base/faults/yamlDocument";
 import { stringify } from "yaml";
-import { defined } from "../../faults/defined";
-import { dotted, errorAt, type Fault, type Position } from "../../faults/fault";
-import type { SourceDocument } from "../../faults/yamlDocument";
-import type { SettingToChange } from "../planned/facts";
+import type { SettingToChange } from "../planned";
 import type { MachineFault } from "./referenceFaults";
 import { saidInProgram } from "./saidInProgram";
 import type { StackSettings } from "./stackSettings";

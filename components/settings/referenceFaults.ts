@@ -1,9 +1,8 @@
-import { listOf } from "../../faults/quoting";
-import type { ClientSettings } from "../clients/kind";
-import { CLIENTS } from "../clients/registry";
-import { INSTANCE_A, SIMPLE_SERVER } from "../fields/fields";
-import { isPooling } from "../planned/modelKind";
-import { SERVICES } from "../services/registry";
+import { listOf } from "@local-serving/base/faults/quoting";
+import { CLIENTS, type ClientSettings } from "../clients";
+import { isPooling } from "../planned";
+import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
+import { SERVICES } from "../services";
 import type { MachineSettings } from "./machine";
 
 /** A fault of one machine's settings; the path starts below the machine. */

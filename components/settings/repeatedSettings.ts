@@ -1,4 +1,4 @@
-import { jsonIn, objectOr } from "../../faults/json";
+import { jsonIn, objectOr } from "@local-serving/base/faults/json";
 import { FLAGS } from "./flags";
 import { inferenceServer } from "./inferenceServer";
 

@@ -1,4 +1,4 @@
-import { NPX } from "../../faults/programFolder";
+import { NPX } from "@local-serving/base/programFolder";
 
 /** What stands for a copy of the settings, which commands read in the place of a stack file. */
 const WITH_COPY = "--file COPY";

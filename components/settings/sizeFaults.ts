@@ -1,7 +1,7 @@
-import { dotted, errorAt, type Fault } from "../../faults/fault";
-import { isRecord, objectOr } from "../../faults/json";
-import { valueAt } from "../../faults/schemaFaults";
-import type { SourceDocument } from "../../faults/yamlDocument";
+import { dotted, errorAt, type Fault } from "@local-serving/base/faults/fault";
+import { isRecord, objectOr } from "@local-serving/base/faults/json";
+import { valueAt } from "@local-serving/base/faults/schemaFaults";
+import type { SourceDocument } from "@local-serving/base/faults/yamlDocument";
 
 /** Most entries of one list or map. With so many, comparing each with each other takes a moment. */
 const MOST_ENTRIES = 1000;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { strictObject } from "zod";
-import { shortName } from "../fields/fields";
+import { shortName } from "../planned/fields";
 import { machine } from "./machine";
 
 /** Namespace of our keys in a Pulumi stack file: the project's name. */

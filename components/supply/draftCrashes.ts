@@ -1,6 +1,6 @@
-import { objectOr } from "../../faults/json";
-import { atLeast, isPep440 } from "../releases/releases";
+import { objectOr } from "@local-serving/base/faults/json";
 import reports from "./draftCrashes.json";
+import { atLeast, isPep440 } from "./releases";
 
 /** A report of a server that its drafts broke. */
 interface DraftCrash {

@@ -1,12 +1,16 @@
+import { defined } from "@local-serving/base/faults/defined";
+import { keptAnswers } from "@local-serving/base/faults/keptAnswers";
+import {
+  type ImageReference,
+  imageReference,
+  pathOf,
+} from "@local-serving/machines/docker/imageReference";
 import { parse } from "@renovatebot/pep440";
-import { defined } from "../../faults/defined";
-import { keptAnswers } from "../../faults/keptAnswers";
-import { type ImageReference, imageReference, pathOf } from "../../machines/docker/imageReference";
-import type { ImageFacts } from "../planned/facts";
-import { atLeast, isPep440, lowestAllowed, sameRelease } from "../releases/releases";
+import type { ImageFacts } from "../planned";
 import images from "./images.json";
 import { pinnedServer } from "./pinned";
 import { otherPlatforms, PLANNED_ON } from "./platforms";
+import { atLeast, isPep440, lowestAllowed, sameRelease } from "./releases";
 import { versionInTag, vllmInTag } from "./tagVersion";
 
 type Versions = Readonly<Record<string, string>>;

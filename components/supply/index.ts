@@ -1,5 +1,6 @@
 /** The door of the supply list: what must not run, and what is known of images. */
 
+export { draftCrashes } from "./draftCrashes";
 export {
   believedVllm,
   engineNamed,
@@ -12,6 +13,6 @@ export {
   versionsOf,
   vllmOf,
 } from "./imageVersions";
-export { knownTroubles, readKernel } from "./kernel";
-export { pinnedServer } from "./pinned";
+export { type Kernel, knownTroubles, readKernel } from "./kernel";
+export { pinnedImage, pinnedServer } from "./pinned";
 export { IMAGES_FOR, otherPlatformOf, PLANNED_ON } from "./platforms";

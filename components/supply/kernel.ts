@@ -1,6 +1,6 @@
-import { defined } from "../../faults/defined";
-import type { Files } from "../../machines/files";
-import releases from "../releases/releases.json";
+import { defined } from "@local-serving/base/faults/defined";
+import type { Files } from "@local-serving/machines/files";
+import releases from "./releases/releases.json";
 
 /**
  * A kernel, driver or container toolkit with which such machines were seen to fail. All given

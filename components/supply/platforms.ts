@@ -1,4 +1,4 @@
-import { type ImageReference, pathOf } from "../../machines/docker/imageReference";
+import { type ImageReference, pathOf } from "@local-serving/machines/docker/imageReference";
 import list from "./platforms.json";
 
 /** What an image, or what a container is given, is made for instead of the machines planned here. */

@@ -1,7 +1,7 @@
+import { demandOf } from "@local-serving/vllm/argv/memoryDemand";
+import { knownMaps, text } from "@local-serving/vllm/argv/unknown";
+import { utilizationText } from "@local-serving/vllm/utilization";
 import type { adviseShare } from "../../components/memory";
-import { demandOf } from "../../vllm/argv/memoryDemand";
-import { knownMaps, text } from "../../vllm/argv/unknown";
-import { utilizationText } from "../../vllm/utilization";
 import type { DeclaredResource } from "./container";
 import { declaredServers } from "./inferenceServer";
 import type { LargestShare } from "./largestShares";

@@ -1,7 +1,7 @@
-import { onOtherMachine } from "../../components/bridge";
+import { knownMaps } from "@local-serving/vllm/argv/unknown";
 import { LABEL, TYPE } from "../../components/planned";
 import { serviceNamed } from "../../components/services";
-import { knownMaps } from "../../vllm/argv/unknown";
+import { onOtherMachine } from "../../components/services/bridge";
 import { type DeclaredResource, displayName, knownText } from "./container";
 import { roleOf } from "./role";
 

@@ -1,5 +1,5 @@
-import { canonicalEngine, computerAt, HERE, isTunnel } from "../../machines/address";
-import { holdsUnknown } from "../../vllm/argv/unknown";
+import { canonicalEngine, computerAt, HERE, isTunnel } from "@local-serving/machines/address";
+import { holdsUnknown } from "@local-serving/vllm/argv/unknown";
 import { type DeclaredResource, knownText, ofType } from "./container";
 
 /** What a program tells of where its containers run, by their provider. */

@@ -1,4 +1,4 @@
-import { EVERY_ADDRESS } from "../../machines/address";
+import { EVERY_ADDRESS } from "@local-serving/machines/address";
 import {
   holdsUnknown,
   knownMap,
@@ -11,7 +11,7 @@ import {
   UNKNOWN,
   type Word,
   wordsOf,
-} from "../../vllm/argv/unknown";
+} from "@local-serving/vllm/argv/unknown";
 
 /** What decides which program a container runs, and with which arguments. */
 export interface LaunchInputs {

@@ -1,6 +1,6 @@
+import { knownMap, knownMaps } from "@local-serving/vllm/argv/unknown";
 import { CLIENTS } from "../../components/clients";
-import { INSTANCE_A } from "../../components/fields";
-import { knownMap, knownMaps } from "../../vllm/argv/unknown";
+import { INSTANCE_A } from "../../components/planned/fields";
 import { type DeclaredResource, knownText } from "./container";
 import type { MachineGroup } from "./machines";
 

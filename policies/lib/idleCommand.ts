@@ -1,12 +1,12 @@
-import { readServerArguments } from "../../vllm/argv/serverArguments";
+import { readServerArguments } from "@local-serving/vllm/argv/serverArguments";
 import {
   behindVllm,
   type Invocations,
   isPython,
   printsVersions,
-} from "../../vllm/argv/serverInvocations";
-import { subcommandOf } from "../../vllm/argv/subcommands";
-import { baseName, isText, type Word } from "../../vllm/argv/unknown";
+} from "@local-serving/vllm/argv/serverInvocations";
+import { subcommandOf } from "@local-serving/vllm/argv/subcommands";
+import { baseName, isText, type Word } from "@local-serving/vllm/argv/unknown";
 import type { LaunchInputs } from "./container";
 import known from "./idlePrograms.json";
 import { namesShare } from "./otherEngines";

@@ -1,15 +1,15 @@
+import { hubName, imageReference } from "@local-serving/machines/docker/imageReference";
+import { knownMap, type Read, text } from "@local-serving/vllm/argv/unknown";
+import { nearestEngineData } from "@local-serving/vllm/optionHistory";
 import { imageRecordName } from "../../components/inference-server";
 import { TYPE } from "../../components/planned";
-import { releaseName } from "../../components/releases";
 import {
   type ImageVerdict,
   judgeServerImage,
   knownRelease,
   taggedVersion,
 } from "../../components/supply";
-import { hubName, imageReference } from "../../machines/docker/imageReference";
-import { knownMap, type Read, text } from "../../vllm/argv/unknown";
-import { nearestEngineData } from "../../vllm/optionHistory";
+import { releaseName } from "../../components/supply/releases";
 import { type DeclaredResource, grouped, ofType } from "./container";
 
 /** What is recorded of the packages inside an image, apart from any container that runs it. */

@@ -1,8 +1,15 @@
-import { imageReference } from "../../machines/docker/imageReference";
-import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
-import { type Invocations, loadsEngine, mentionsServer } from "../../vllm/argv/serverInvocations";
-import { isText, text, type Word } from "../../vllm/argv/unknown";
-import { droppedVariables, engineData, engineVersions } from "../../vllm/engineData";
+import { imageReference } from "@local-serving/machines/docker/imageReference";
+import {
+  readServerArguments,
+  type ServerArguments,
+} from "@local-serving/vllm/argv/serverArguments";
+import {
+  type Invocations,
+  loadsEngine,
+  mentionsServer,
+} from "@local-serving/vllm/argv/serverInvocations";
+import { isText, text, type Word } from "@local-serving/vllm/argv/unknown";
+import { droppedVariables, engineData, engineVersions } from "@local-serving/vllm/engineData";
 import {
   asksForGpus,
   containerName,

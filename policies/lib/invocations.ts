@@ -1,7 +1,7 @@
+import { keptAnswers } from "@local-serving/base/faults/keptAnswers";
+import { type Invocations, serverInvocations } from "@local-serving/vllm/argv/serverInvocations";
+import { isText, type Word } from "@local-serving/vllm/argv/unknown";
 import { START_GATE } from "../../components/inference-server";
-import { keptAnswers } from "../../faults/keptAnswers";
-import { type Invocations, serverInvocations } from "../../vllm/argv/serverInvocations";
-import { isText, type Word } from "../../vllm/argv/unknown";
 
 type Variables = ReadonlyMap<string, Word>;
 

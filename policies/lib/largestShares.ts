@@ -1,6 +1,6 @@
+import { BYTES_PER_GIB } from "@local-serving/base/units/memory";
+import { figure, knownMap, knownMaps } from "@local-serving/vllm/argv/unknown";
 import type { StartNeeds } from "../../components/memory";
-import { BYTES_PER_GIB } from "../../units/memory";
-import { figure, knownMap, knownMaps } from "../../vllm/argv/unknown";
 import { type DeclaredResource, knownText } from "./container";
 
 /** What a plan found for one server of ours, in a machine component's inputs. */

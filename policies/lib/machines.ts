@@ -1,5 +1,5 @@
+import { knownMap, list, text, UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import { TYPE } from "../../components/planned";
-import { knownMap, list, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { containerName, type DeclaredResource, knownText, ofType, valueInWords } from "./container";
 import { byKernel, machineOf, type NamedMachine, placementOf } from "./placement";
 

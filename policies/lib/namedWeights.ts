@@ -1,9 +1,9 @@
-import { namedWeights, onEachGpu } from "../../components/model-name";
-import { DEVICES } from "../../machines/devices/devices";
-import { BYTES_PER_GIB, gb } from "../../units/memory";
-import { gpusSharing } from "../../vllm/argv/gpusSharing";
-import type { ServerArguments } from "../../vllm/argv/serverArguments";
-import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
+import { BYTES_PER_GIB, gb } from "@local-serving/base/units/memory";
+import { DEVICES } from "@local-serving/machines/devices/devices";
+import { gpusSharing } from "@local-serving/vllm/argv/gpusSharing";
+import type { ServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import { figure, isText, knownMaps, text } from "@local-serving/vllm/argv/unknown";
+import { namedWeights, onEachGpu } from "../../components/memory/model-name";
 import { nameOf } from "./block";
 import { containerName, type DeclaredResource } from "./container";
 import { serversIn } from "./inferenceServer";

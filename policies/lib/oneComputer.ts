@@ -1,5 +1,5 @@
+import { figure, knownMap, knownMaps, text } from "@local-serving/vllm/argv/unknown";
 import { OPERATING_SYSTEM } from "../../components/planned";
-import { figure, knownMap, knownMaps, text } from "../../vllm/argv/unknown";
 import { type DeclaredResource, knownText } from "./container";
 import { byComputer, type MachineGroup } from "./machines";
 import { declaredSets, largestTogether } from "./together";

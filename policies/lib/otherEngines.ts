@@ -1,6 +1,9 @@
-import { readServerArguments, type ServerArguments } from "../../vllm/argv/serverArguments";
-import { isPython } from "../../vllm/argv/serverInvocations";
-import { baseName, isText, SOME_WORDS, UNKNOWN, type Word } from "../../vllm/argv/unknown";
+import {
+  readServerArguments,
+  type ServerArguments,
+} from "@local-serving/vllm/argv/serverArguments";
+import { isPython } from "@local-serving/vllm/argv/serverInvocations";
+import { baseName, isText, SOME_WORDS, UNKNOWN, type Word } from "@local-serving/vllm/argv/unknown";
 import known from "./otherEngines.json";
 
 /** An engine that a command loads and that serves nobody. */

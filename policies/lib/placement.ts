@@ -1,6 +1,6 @@
+import { computerAt, isTunnel } from "@local-serving/machines/address";
+import { knownMaps } from "@local-serving/vllm/argv/unknown";
 import { TYPE } from "../../components/planned";
-import { computerAt, isTunnel } from "../../machines/address";
-import { knownMaps } from "../../vllm/argv/unknown";
 import { DOCKER_PROVIDER, placesIn } from "./computers";
 import { containerName, type DeclaredResource, grouped, knownText, ofType } from "./container";
 

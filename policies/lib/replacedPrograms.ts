@@ -1,6 +1,6 @@
 import { posix } from "node:path";
-import { isPython } from "../../vllm/argv/serverInvocations";
-import { baseName, isText, SOME_WORDS, type Word } from "../../vllm/argv/unknown";
+import { isPython } from "@local-serving/vllm/argv/serverInvocations";
+import { baseName, isText, SOME_WORDS, type Word } from "@local-serving/vllm/argv/unknown";
 import type { LaunchInputs } from "./container";
 
 /** What a container runs, as it was read. */

@@ -1,6 +1,6 @@
+import { text } from "@local-serving/vllm/argv/unknown";
 import { TYPE } from "../../components/planned";
 import { type ContainerRole, SERVICES, serviceNamed } from "../../components/services";
-import { text } from "../../vllm/argv/unknown";
 import type { DeclaredResource } from "./container";
 import { holdsVllm, repositoryIn } from "./imageUses";
 

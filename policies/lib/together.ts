@@ -1,6 +1,6 @@
+import { figure, knownMap, knownMaps, list, text, UNKNOWN } from "@local-serving/vllm/argv/unknown";
+import { alternatives, largestSet } from "../../components/memory/together";
 import { LABEL } from "../../components/planned";
-import { alternatives, largestSet } from "../../components/together";
-import { figure, knownMap, knownMaps, list, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { type DeclaredResource, knownText } from "./container";
 
 const ON_REQUEST = "onRequest";

@@ -1,12 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import { adviseShare } from "../../components/memory";
-import { TYPE } from "../../components/planned";
-import { largestSet } from "../../components/together";
-import { defined } from "../../faults/defined";
-import { listOf } from "../../faults/quoting";
-import { type ClaimedShare, demandOf, gpusNeeded, shareFrom } from "../../vllm/argv/memoryDemand";
-import type { ServerArguments } from "../../vllm/argv/serverArguments";
-import { figure, knownMap, list, map, UNKNOWN } from "../../vllm/argv/unknown";
+import { defined } from "@local-serving/base/faults/defined";
+import { listOf } from "@local-serving/base/faults/quoting";
+import {
+  type ClaimedShare,
+  demandOf,
+  gpusNeeded,
+  shareFrom,
+} from "@local-serving/vllm/argv/memoryDemand";
+import type { ServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import { figure, knownMap, list, map, UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import {
   AGGREGATE_LIMIT,
   cacheWithin,
@@ -18,7 +20,10 @@ import {
   takesItsShare,
   tenThousandths,
   utilizationText,
-} from "../../vllm/utilization";
+} from "@local-serving/vllm/utilization";
+import { adviseShare } from "../../components/memory";
+import { largestSet } from "../../components/memory/together";
+import { TYPE } from "../../components/planned";
 import { shareToStart, warnedText } from "../lib/advisedShare";
 import { nameOf, serverName } from "../lib/block";
 import { containerName, type DeclaredResource, displayName, knownText } from "../lib/container";

@@ -1,8 +1,8 @@
+import { attempt } from "@local-serving/base/faults/defined";
+import { isRecord, jsonIn } from "@local-serving/base/faults/json";
+import { isText, knownMap, knownMaps, text } from "@local-serving/vllm/argv/unknown";
 import { parse } from "yaml";
 import { TYPE } from "../../components/planned";
-import { attempt } from "../../faults/defined";
-import { isRecord, jsonIn } from "../../faults/json";
-import { isText, knownMap, knownMaps, text } from "../../vllm/argv/unknown";
 import { nameOf } from "../lib/block";
 import { type DeclaredResource, launchOf } from "../lib/container";
 import { roleOf } from "../lib/role";

@@ -1,6 +1,6 @@
+import { knownMap, knownMaps, list, text, UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import { MESSAGES_CLIENT } from "../../components/clients";
 import { TYPE } from "../../components/planned";
-import { knownMap, knownMaps, list, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { nameOf } from "../lib/block";
 import { type DeclaredResource, knownText, variables } from "../lib/container";
 import { type HostInstanceClient, hostInstanceClients } from "../lib/hostInstance";

@@ -1,15 +1,12 @@
-import { ggufLacks } from "../../components/model-name";
-import { TYPE } from "../../components/planned";
-import { FLAGS_WITH_SETTING } from "../../components/settings";
-import { defined } from "../../faults/defined";
-import { jsonIn, objectOr } from "../../faults/json";
-import { nearestKey, slipOf } from "../../faults/quoting";
+import { defined } from "@local-serving/base/faults/defined";
+import { jsonIn, objectOr } from "@local-serving/base/faults/json";
+import { nearestKey, slipOf } from "@local-serving/base/faults/quoting";
 import {
   readServerArguments,
   type ServerArguments,
   type ValuedSwitch,
-} from "../../vllm/argv/serverArguments";
-import { isText, text, type Word } from "../../vllm/argv/unknown";
+} from "@local-serving/vllm/argv/serverArguments";
+import { isText, text, type Word } from "@local-serving/vllm/argv/unknown";
 import {
   type EngineData,
   engineData,
@@ -17,8 +14,11 @@ import {
   lastReleaseWith,
   optionInsteadOf,
   optionInsteadOfFlag,
-} from "../../vllm/engineData";
-import { spellingIn } from "../../vllm/optionHistory";
+} from "@local-serving/vllm/engineData";
+import { spellingIn } from "@local-serving/vllm/optionHistory";
+import { ggufLacks } from "../../components/memory/model-name";
+import { TYPE } from "../../components/planned";
+import { FLAGS_WITH_SETTING } from "../../components/settings";
 import { nameOf } from "../lib/block";
 import { type DeclaredResource, launchOf, ofType } from "../lib/container";
 import { engineDataOf, type RecordedImage, recordsIn } from "../lib/imageRecord";

@@ -1,7 +1,7 @@
+import { EVERY_ADDRESS } from "@local-serving/machines/address";
+import { groupOf } from "@local-serving/vllm/argv/group";
+import { isText, knownMap, text, UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import { gatePort, TYPE } from "../../components/planned";
-import { EVERY_ADDRESS } from "../../machines/address";
-import { groupOf } from "../../vllm/argv/group";
-import { isText, knownMap, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { nameOf, namesOf } from "../lib/block";
 import { type DeclaredResource, type PublishedPort, publishedPorts } from "../lib/container";
 import { readContainer, serversIn } from "../lib/inferenceServer";

@@ -1,19 +1,19 @@
+import {
+  type ImageReference,
+  imageReference,
+  referenceFault,
+} from "@local-serving/machines/docker/imageReference";
+import { isText, text } from "@local-serving/vllm/argv/unknown";
 import { satisfies } from "@renovatebot/pep440";
 import { TYPE } from "../../components/planned";
+import { knownRelease, taggedVersion, versionsOf } from "../../components/supply";
 import {
   isPep440,
   KNOWN_SERIES,
   REFUSED_IN_SERVERS,
   refusalOf,
   transformersFor,
-} from "../../components/releases";
-import { knownRelease, taggedVersion, versionsOf } from "../../components/supply";
-import {
-  type ImageReference,
-  imageReference,
-  referenceFault,
-} from "../../machines/docker/imageReference";
-import { isText, text } from "../../vllm/argv/unknown";
+} from "../../components/supply/releases";
 import { nameOf } from "../lib/block";
 import { type DeclaredResource, type LaunchInputs, launchOf } from "../lib/container";
 import { imageRecord } from "../lib/imageRecord";

@@ -1,6 +1,6 @@
+import { groupOf } from "@local-serving/vllm/argv/group";
+import { holdsUnknown, text, UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import { TYPE } from "../../components/planned";
-import { groupOf } from "../../vllm/argv/group";
-import { holdsUnknown, text, UNKNOWN } from "../../vllm/argv/unknown";
 import { nameOf } from "../lib/block";
 import { type DeclaredResource, valueInWords } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";

@@ -1,10 +1,13 @@
+import { capital } from "@local-serving/base/faults/quoting";
+import {
+  hubName,
+  imageReference,
+  referenceFault,
+} from "@local-serving/machines/docker/imageReference";
+import { text, UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import { TYPE } from "../../components/planned";
-import { atLeast, FLOORS, isPep440, whyRefused } from "../../components/releases";
-import type { ImageVerdict } from "../../components/supply";
-import { knownRelease, pinnedServer } from "../../components/supply";
-import { capital } from "../../faults/quoting";
-import { hubName, imageReference, referenceFault } from "../../machines/docker/imageReference";
-import { text, UNKNOWN } from "../../vllm/argv/unknown";
+import { type ImageVerdict, knownRelease, pinnedServer } from "../../components/supply";
+import { atLeast, FLOORS, isPep440, whyRefused } from "../../components/supply/releases";
 import { blockOf, nameOf } from "../lib/block";
 import { type DeclaredResource, ofType, valueInWords } from "../lib/container";
 import { type RecordedImage, recordsIn, verdictsOn } from "../lib/imageRecord";

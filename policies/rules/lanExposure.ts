@@ -1,8 +1,8 @@
-import { MASTER_KEY_VARIABLE } from "../../components/bridge";
+import { isLoopback } from "@local-serving/machines/address";
+import { groupOf } from "@local-serving/vllm/argv/group";
+import { text, UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import { TYPE } from "../../components/planned";
-import { isLoopback } from "../../machines/address";
-import { groupOf } from "../../vllm/argv/group";
-import { text, UNKNOWN } from "../../vllm/argv/unknown";
+import { MASTER_KEY_VARIABLE } from "../../components/services/bridge";
 import { nameOf } from "../lib/block";
 import { type DeclaredResource, launchOf, publishedPorts } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";

@@ -1,13 +1,20 @@
-import { adviseShare, partsBeyondShares } from "../../components/memory";
-import { OPERATING_SYSTEM, TYPE } from "../../components/planned";
-import { setsWith } from "../../components/together";
-import { figure, holdsUnknown, knownMap, list, map, UNKNOWN } from "../../vllm/argv/unknown";
+import {
+  figure,
+  holdsUnknown,
+  knownMap,
+  list,
+  map,
+  UNKNOWN,
+} from "@local-serving/vllm/argv/unknown";
 import {
   AGGREGATE_LIMIT,
   shareText,
   tenThousandths,
   utilizationText,
-} from "../../vllm/utilization";
+} from "@local-serving/vllm/utilization";
+import { adviseShare, partsBeyondShares } from "../../components/memory";
+import { setsWith } from "../../components/memory/together";
+import { OPERATING_SYSTEM, TYPE } from "../../components/planned";
 import { shareNow, shareToStart, warnedText } from "../lib/advisedShare";
 import { nameOf, serverName } from "../lib/block";
 import { asksForGpus, type DeclaredResource, knownText } from "../lib/container";

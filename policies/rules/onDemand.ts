@@ -1,7 +1,7 @@
+import { isLoopback } from "@local-serving/machines/address";
+import { knownMap, knownMaps, list, UNKNOWN } from "@local-serving/vllm/argv/unknown";
+import { mayRun } from "../../components/memory/together";
 import { TYPE } from "../../components/planned";
-import { mayRun } from "../../components/together";
-import { isLoopback } from "../../machines/address";
-import { knownMap, knownMaps, list, UNKNOWN } from "../../vllm/argv/unknown";
 import { nameOf } from "../lib/block";
 import { containerName, type DeclaredResource, knownText, publishedPorts } from "../lib/container";
 import type { MachineGroup } from "../lib/machines";

@@ -1,11 +1,11 @@
 import { posix } from "node:path";
+import { jsonIn, objectOr } from "@local-serving/base/faults/json";
+import { isIn } from "@local-serving/machines/home";
+import { keysAt, whereKeysAre } from "@local-serving/machines/keyPlaces";
+import { namedAdapters } from "@local-serving/vllm/argv/adapters";
+import type { ServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import { isText, knownMaps, list, UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import { TYPE } from "../../components/planned";
-import { jsonIn, objectOr } from "../../faults/json";
-import { isIn } from "../../machines/home";
-import { keysAt, whereKeysAre } from "../../machines/keyPlaces";
-import { namedAdapters } from "../../vllm/argv/adapters";
-import type { ServerArguments } from "../../vllm/argv/serverArguments";
-import { isText, knownMaps, list, UNKNOWN } from "../../vllm/argv/unknown";
 import { nameOf } from "../lib/block";
 import { type DeclaredResource, knownText } from "../lib/container";
 import { readContainer, serversIn } from "../lib/inferenceServer";

@@ -1,8 +1,8 @@
+import { isOn, type ServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import { isText } from "@local-serving/vllm/argv/unknown";
 import { parserByName, parserInstead } from "../../components/inference-server";
-import { makesNoCalls, namedPooling, saidOfKind } from "../../components/model-name";
+import { makesNoCalls, namedPooling, saidOfKind } from "../../components/memory/model-name";
 import { TYPE } from "../../components/planned";
-import { isOn, type ServerArguments } from "../../vllm/argv/serverArguments";
-import { isText } from "../../vllm/argv/unknown";
 import { nameOf } from "../lib/block";
 import type { DeclaredResource } from "../lib/container";
 import { type HostInstanceClient, hostInstanceClients } from "../lib/hostInstance";

@@ -1,6 +1,6 @@
+import { type Group, groupOf } from "@local-serving/vllm/argv/group";
+import type { ServerArguments } from "@local-serving/vllm/argv/serverArguments";
 import { TYPE } from "../../components/planned";
-import { type Group, groupOf } from "../../vllm/argv/group";
-import type { ServerArguments } from "../../vllm/argv/serverArguments";
 import {
   type DeclaredResource,
   displayName,

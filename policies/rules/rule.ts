@@ -1,5 +1,5 @@
+import { withoutKeys } from "@local-serving/base/faults/secrets";
 import type { SettingToChange } from "../../components/planned";
-import { withoutKeys } from "../../faults/secrets";
 import type { DeclaredResource } from "../lib/container";
 import { byMachine, type MachineGroup } from "../lib/machines";
 

@@ -1,7 +1,7 @@
+import { dotted } from "@local-serving/base/faults/fault";
+import { isPlaceholder, isSecretName, secretPaths } from "@local-serving/base/faults/secrets";
+import { isText, list, UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import { TYPE } from "../../components/planned";
-import { dotted } from "../../faults/fault";
-import { isPlaceholder, isSecretName, secretPaths } from "../../faults/secrets";
-import { isText, list, UNKNOWN } from "../../vllm/argv/unknown";
 import { nameOf } from "../lib/block";
 import type { DeclaredResource } from "../lib/container";
 import { readContainer, serversIn } from "../lib/inferenceServer";

@@ -1,9 +1,9 @@
+import { defined } from "@local-serving/base/faults/defined";
+import type { ServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import { isText, knownMap, knownMaps } from "@local-serving/vllm/argv/unknown";
 import { MESSAGES_CLIENT } from "../../components/clients";
-import { INSTANCE_A } from "../../components/fields";
 import { TYPE } from "../../components/planned";
-import { defined } from "../../faults/defined";
-import type { ServerArguments } from "../../vllm/argv/serverArguments";
-import { isText, knownMap, knownMaps } from "../../vllm/argv/unknown";
+import { INSTANCE_A } from "../../components/planned/fields";
 import { nameOf } from "../lib/block";
 import { type DeclaredResource, knownText, variables } from "../lib/container";
 import { type CodingClient, codingClients } from "../lib/hostInstance";

@@ -1,13 +1,19 @@
-import { type Asked, batchFaults, isTooLong, leastGiB, startFault } from "../../components/machine";
+import { defined } from "@local-serving/base/faults/defined";
+import { capital } from "@local-serving/base/faults/quoting";
+import { thousands } from "@local-serving/base/units/thousands";
+import { demandOf, numberIn } from "@local-serving/vllm/argv/memoryDemand";
+import { figure, isText, knownMaps, text } from "@local-serving/vllm/argv/unknown";
+import { utilizationText } from "@local-serving/vllm/utilization";
 import { adviseCache, adviseShare } from "../../components/memory";
-import { unweighedText } from "../../components/model-name";
+import { unweighedText } from "../../components/memory/model-name";
 import { TYPE } from "../../components/planned";
-import { defined } from "../../faults/defined";
-import { capital } from "../../faults/quoting";
-import { thousands } from "../../units/thousands";
-import { demandOf, numberIn } from "../../vllm/argv/memoryDemand";
-import { figure, isText, knownMaps, text } from "../../vllm/argv/unknown";
-import { utilizationText } from "../../vllm/utilization";
+import {
+  type Asked,
+  batchFaults,
+  isTooLong,
+  leastGiB,
+  startFault,
+} from "../../components/program/machine";
 import { shareToStart, warnedText } from "../lib/advisedShare";
 import { serverName } from "../lib/block";
 import type { DeclaredResource } from "../lib/container";

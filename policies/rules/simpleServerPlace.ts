@@ -1,5 +1,5 @@
-import { imageReference } from "../../machines/docker/imageReference";
-import { knownMap, text } from "../../vllm/argv/unknown";
+import { imageReference } from "@local-serving/machines/docker/imageReference";
+import { knownMap, text } from "@local-serving/vllm/argv/unknown";
 import { nameOf } from "../lib/block";
 import { type DeclaredResource, launchOf } from "../lib/container";
 import type { MachineGroup } from "../lib/machines";

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { redactSecrets } from "../../faults/secrets";
+import { redactSecrets } from "@local-serving/base/faults/secrets";
 
 const MIB = 1024 ** 2;
 const GOAL = "goal: under 2 s";

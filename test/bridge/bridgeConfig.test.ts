@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { bridgeConfig, bridgeModels } from "../../components/bridge/bridgeConfig";
-import { bridgeSettings } from "../../components/bridge/settings";
 import type { Upstream } from "../../components/planned/reach";
+import { bridgeConfig, bridgeModels } from "../../components/services/bridge/bridgeConfig";
+import { bridgeSettings } from "../../components/services/bridge/settings";
 import { BRIDGE, fileOf, planned } from "../fixtures/services";
 
 interface Entry {

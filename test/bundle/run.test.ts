@@ -8,11 +8,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { versionFolder } from "@local-serving/vllm/versionFolder";
 import { beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readCatalogue } from "../../components/catalogue";
 import { readKnownStarts, STARTS } from "../../components/catalogue/knownStarts";
-import { versionFolder } from "../../vllm/versionFolder";
 import { run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -20,7 +20,7 @@ const PROJECT = resolve(__dirname, "../..");
 const LEFT_OUT = [".git", ".pulumi-state", "dist", "docs", "node_modules", "test"];
 const FROM_SOURCE =
   "Running from source: dist/ is missing or out of date. `npm run build` makes it.\n";
-const SOURCE = "operate/planDescription.ts";
+const SOURCE = "cli/planDescription.ts";
 /** A build, or a start from source, beside other tests. */
 const LIMIT_MS = 120_000;
 
@@ -213,7 +213,7 @@ it("runs changed sources and says so", { timeout: LIMIT_MS }, async () => {
 });
 
 it("asks of `plan` only the sources that it may load", { timeout: LIMIT_MS }, async () => {
-  const other = "operate/commands/status.ts";
+  const other = "cli/commands/status.ts";
   edit(other, (text) => `${text}\n`);
   expect(await serving("plan", "--stack", "dgx")).toMatchObject({ code: 0, stderr: "" });
   expect(await serving("--version")).toMatchObject({ code: 0, stderr: FROM_SOURCE });

@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { kvPlan, modelShape } from "@local-serving/kv";
+import { modelFolder } from "@local-serving/machines/hubCache";
+import { type EngineData, engineData, engineVersions } from "@local-serving/vllm/engineData";
 import { gte } from "@renovatebot/pep440";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readCatalogue } from "../../components/catalogue/readCatalogue";
 import { type Recipe, recipe, sourceIssues } from "../../components/catalogue/recipe";
 import { otherFamily } from "../../components/inference-server/parsers";
-import { kvPlan, modelShape } from "../../components/kv";
-import { plannedKvDtype } from "../../components/kv/kvDtype";
-import { modelFolder } from "../../machines/hubCache";
-import { type EngineData, engineData, engineVersions } from "../../vllm/engineData";
+import { plannedKvDtype } from "../../packages/kv/kvDtype";
 
 const recipes = readCatalogue(process.cwd());
 const each = recipes.map((given) => [given.id, given] as const);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { connections } from "../../components/chat-ui/connections";
 import { plan } from "../../components/plan/plan";
 import type { Upstream } from "../../components/planned/reach";
+import { connections } from "../../components/services/chat-ui/connections";
 import { stack } from "../fixtures/machine";
 import { CHAT_UI, HOME, planned } from "../fixtures/services";
 

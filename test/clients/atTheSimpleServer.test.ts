@@ -2,12 +2,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
+import { declaredResources } from "../../components/program/machine/declaredResources";
+import { runServing } from "../cli/runServing";
 import { stack } from "../fixtures/machine";
 import { ALL_CLIENTS, BRIDGE, fileOf, HOME } from "../fixtures/services";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { runServing } from "../operate/runServing";
 
 const MODEL = "qwen3:8b";
 const SIMPLE = { mode: "host", models: [MODEL], loadedGiB: { [MODEL]: 15.5 } };

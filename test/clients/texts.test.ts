@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
+import { quoted } from "@local-serving/base/faults/shellWords";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { quoted } from "../../faults/shellWords";
 
 describe("a quoted word", () => {
   it("reaches a program as it is", () => {

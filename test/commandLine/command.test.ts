@@ -1,10 +1,10 @@
+import { command, commandsOf, type Outcome } from "@local-serving/base/commandLine/command";
+import { Failed, WrongUse } from "@local-serving/base/commandLine/exit";
+import { FaultyInput, UnreadableInput } from "@local-serving/base/faults/fault";
 import { Argument, Command, Option } from "commander";
 import { describe, expect, it, vi } from "vitest";
-import { command, commandsOf, type Outcome } from "../../commandLine/command";
-import { Failed, WrongUse } from "../../commandLine/exit";
-import { FaultyInput, UnreadableInput } from "../../faults/fault";
-import { COMMANDS } from "../../operate/servingCommand";
-import { runServing } from "../operate/runServing";
+import { COMMANDS } from "../../cli/servingCommand";
+import { runServing } from "../cli/runServing";
 
 describe("the commands of a table", () => {
   const of = (name: string) => ({

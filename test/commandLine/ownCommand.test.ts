@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { hanging } from "@local-serving/base/commandLine/layout";
+import { printResult, say } from "@local-serving/base/commandLine/output";
+import { asItIs, runsHere, throughNpx } from "@local-serving/base/commandLine/ownCommand";
 import { describe, expect, it, vi } from "vitest";
-import { hanging } from "../../commandLine/layout";
-import { printResult, say } from "../../commandLine/output";
-import { asItIs, runsHere, throughNpx } from "../../commandLine/ownCommand";
-import { COMMANDS, UNLISTED } from "../../operate/servingCommand";
+import { COMMANDS, UNLISTED } from "../../cli/servingCommand";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { collectedMessages } from "../messages/collected";
 

@@ -11,8 +11,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { createFile, replaceFile } from "@local-serving/base/commandLine/replaceFile";
 import { describe, expect, it } from "vitest";
-import { createFile, replaceFile } from "../../commandLine/replaceFile";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 const folder = () => temporaryFolder("replace-");
@@ -60,7 +60,7 @@ describe("replacing a file", () => {
     const old = "o".repeat(200_000);
     const fresh = "n".repeat(200_000);
     const script = `
-      const { replaceFile } = require(${JSON.stringify(join(__dirname, "../../commandLine/replaceFile.ts"))});
+      const { replaceFile } = require(${JSON.stringify(join(__dirname, "../../packages/base/commandLine/replaceFile.ts"))});
       for (;;) replaceFile(${JSON.stringify(file)}, "n".repeat(200000));`;
     for (const ms of [250, 400]) {
       writeFileSync(file, old);

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { eachLine, run, runAtOnce, start } from "@local-serving/base/commandLine/run";
 import { describe, expect, test } from "vitest";
-import { eachLine, run, runAtOnce, start } from "../../commandLine/run";
 
 const BOUNDS = { seconds: 20, largest: 1000 };
 
@@ -83,7 +83,7 @@ test("a program that is stopped takes with it what it started", async () => {
 });
 
 test("Ctrl-C ends the programs that run, and then this process by that signal", async () => {
-  const module = JSON.stringify(join(__dirname, "../../commandLine/run.ts"));
+  const module = JSON.stringify(join(__dirname, "../../packages/base/commandLine/run.ts"));
   const script = `require(${module}).start(["sh", "-c", "echo $$; wait; sleep 600"]).stdout.pipe(process.stdout)`;
   const ours = spawn(process.execPath, ["--import", "tsx", "-e", script], {
     stdio: ["ignore", "pipe", "inherit"],

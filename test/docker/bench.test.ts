@@ -3,12 +3,12 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { stringify } from "yaml";
+import { runServing } from "../cli/runServing";
+import { planned } from "../cli/verify/environment";
 import { serverInput } from "../fixtures/machine";
 import { freePort } from "../layers/freePort";
 import { mustRun, run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { runServing } from "../operate/runServing";
-import { planned } from "../operate/verify/environment";
 import { ENDLESS } from "../stand-in/benchClient";
 import { describeDocker } from "./available";
 import { pinnedImage } from "./image";
@@ -84,7 +84,7 @@ describeDocker("serving bench with a real container", () => {
   });
 
   it("ends the client in the container when interrupted", async () => {
-    const program = resolve(__dirname, "../../operate/serving.ts");
+    const program = resolve(__dirname, "../../cli/serving.ts");
     const args = ["bench", "--file", file, ...SMALL, "--answer", String(ENDLESS)];
     const child = spawn(process.execPath, ["--import", "tsx", program, ...args], {
       stdio: ["ignore", "ignore", "pipe"],

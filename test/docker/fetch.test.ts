@@ -11,9 +11,9 @@ import {
 import { createServer } from "node:http";
 import { join, resolve } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it, type TestContext } from "vitest";
+import { COMMIT, MODEL, StandInHub } from "../cli/fetch/standInHub";
 import { mustRun, run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { COMMIT, MODEL, StandInHub } from "../operate/fetch/standInHub";
 import { listening } from "../stand-in/listening";
 import { describeDocker } from "./available";
 import { hubToolImage } from "./hubTool";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { LABEL } from "../../components/planned/container";
+import { runServing } from "../cli/runServing";
 import { mustRun, run } from "../layers/run";
-import { runServing } from "../operate/runServing";
 import { describeDocker } from "./available";
 import { type PinnedImage, pinnedImage } from "./image";
 

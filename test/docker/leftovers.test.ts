@@ -6,11 +6,11 @@ import type { MachinePlan } from "../../components/plan/types";
 import { LABEL } from "../../components/planned/container";
 import { recordPathOf } from "../../components/preflight/preflight";
 import { loadStackFile } from "../../components/settings/load";
+import { runServing } from "../cli/runServing";
 import { serverInput } from "../fixtures/machine";
 import { CHAT_UI } from "../fixtures/services";
 import { mustRun, run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { runServing } from "../operate/runServing";
 import { describeDocker } from "./available";
 import { type PinnedImage, pinnedImage } from "./image";
 

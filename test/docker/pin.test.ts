@@ -2,10 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { judgeImage } from "../../operate/pin/judgeImage";
-import { readImage, splitReference } from "../../operate/pin/readImage";
-import { STACK_TEXT, stackOf } from "../operate/doctor/stack";
-import { runServing } from "../operate/runServing";
+import { judgeImage } from "../../cli/pin/judgeImage";
+import { readImage, splitReference } from "../../cli/pin/readImage";
+import { STACK_TEXT, stackOf } from "../cli/doctor/stack";
+import { runServing } from "../cli/runServing";
 import { describeDocker } from "./available";
 import { type PinnedImage, pinnedImage } from "./image";
 

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { stringify } from "yaml";
+import { runServing } from "../cli/runServing";
+import { planned } from "../cli/verify/environment";
 import { serverInput } from "../fixtures/machine";
 import { freePort } from "../layers/freePort";
 import { mustRun, run } from "../layers/run";
-import { runServing } from "../operate/runServing";
-import { planned } from "../operate/verify/environment";
 import { describeDocker } from "./available";
 import { type PinnedImage, pinnedImage } from "./image";
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { runServing } from "../cli/runServing";
 import { type PinnedImage, pinnedImage } from "../docker/image";
 import { freePort } from "../layers/freePort";
 import { run } from "../layers/run";
-import { runServing } from "../operate/runServing";
 import { describeEngineWithGpus } from "./available";
 import { type HostProcess, startInstanceA } from "./instanceA";
 import { digestOf, SHARE, type StackParts, stackConfig } from "./stackConfig";

@@ -9,8 +9,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { putBackMigrated } from "../../operate/copies/putBackMigrated";
-import { readStack } from "../../operate/stack/readStack";
+import { putBackMigrated } from "../../cli/copies/putBackMigrated";
+import { readStack } from "../../cli/stack/readStack";
 import type { PinnedImage } from "../docker/image";
 import { freePort } from "../layers/freePort";
 import { mustRun } from "../layers/run";

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isRecord } from "@local-serving/base/faults/json";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { plan } from "../../components/plan/plan";
 import { parseEngineConfig } from "../../components/settings/load";
-import { isRecord } from "../../faults/json";
 import { type PinnedImage, pinnedImage } from "../docker/image";
 import { freePort } from "../layers/freePort";
 import { mustRun } from "../layers/run";

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { installedPulumi } from "../../operate/engine/findPulumi";
-import { pulumiHome } from "../../operate/stack/selectedStack";
+import { installedPulumi } from "../../cli/engine/findPulumi";
+import { pulumiHome } from "../../cli/stack/selectedStack";
 import { run } from "../layers/run";
 
 export type EngineLayer =
@@ -35,7 +35,7 @@ export async function findEngine(home: string): Promise<EngineLayer> {
     if (isOnPath(`pulumi-resource-${name}`)) continue;
     const folder = `resource-${name}-v${version}`;
     if (linkFiles(join(own, "plugins", folder), join(plugins, folder))) continue;
-    const args = ["plugin", "install", "resource", name, version, "--exact"];
+    const args = ["bundle/plugin", "install", "resource", name, version, "--exact"];
     const installed = await run(pulumi, args, { env, limitSeconds: 180 });
     if (installed.code === 0) continue;
     const reason = installed.stderr.trim().split("\n").at(-1);

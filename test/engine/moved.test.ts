@@ -20,7 +20,7 @@ const BEFORE_PACKAGE = "586c0828";
 const FIRST_PACKAGE = "42199716";
 
 /**
- * What a preview shows since these commits, as UPGRADE.md names it: the files, by their script, the
+ * What a preview shows since these commits, as docs/upgrade.md names it: the files, by their script, the
  * plan, which says that nobody could weigh the tests' model, and inputs that nobody reads any more.
  */
 const CHANGED_SINCE = [

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ask, type NoAnswer } from "@local-serving/base/http/ask";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ask, type NoAnswer } from "../../http/ask";
 import type { Judged } from "../../policies/judge";
+import { runServing } from "../cli/runServing";
 import { pinnedImage } from "../docker/image";
 import { statusOf } from "../docker/statusOf";
 import { notRunning } from "../fixtures/onDemand";
 import { freePort } from "../layers/freePort";
 import { mustRun, run } from "../layers/run";
-import { runServing } from "../operate/runServing";
 import { describeEngineWithGpus } from "./available";
 import { expectQuiet, succeeded } from "./quiet";
 import { type StackParts, stackConfig } from "./stackConfig";

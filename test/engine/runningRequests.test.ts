@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { ask, type NoAnswer } from "@local-serving/base/http/ask";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ask, type NoAnswer } from "../../http/ask";
 import { pinnedImage } from "../docker/image";
 import { statusOf } from "../docker/statusOf";
 import { freePort } from "../layers/freePort";

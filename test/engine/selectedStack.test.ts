@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject, it } from "vitest";
-import { selectedStack } from "../../operate/stack/selectedStack";
+import { selectedStack } from "../../cli/stack/selectedStack";
 import { mustRun } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { describeEngine } from "./available";

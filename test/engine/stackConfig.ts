@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { defined } from "../../faults/defined";
-import { imageReference } from "../../machines/docker/imageReference";
-import { parseMeminfo } from "../../machines/memory";
+import { defined } from "@local-serving/base/faults/defined";
+import { imageReference } from "@local-serving/machines/docker/imageReference";
+import { parseMeminfo } from "@local-serving/machines/memory";
 import type { PinnedImage } from "../docker/makeImage";
 
 export interface StackParts {

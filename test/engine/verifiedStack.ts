@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ask } from "../../http/ask";
+import { ask } from "@local-serving/base/http/ask";
 import { type PinnedImage, pinnedImage } from "../docker/image";
 import type { ImageOptions } from "../docker/makeImage";
 import { freePort } from "../layers/freePort";

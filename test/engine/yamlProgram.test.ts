@@ -13,7 +13,7 @@ import { type StackParts, stackConfig } from "./stackConfig";
 import type { Update } from "./update";
 import type { Workspace } from "./workspace";
 
-const EXAMPLE = readFileSync("examples/yaml-program/Pulumi.yaml", "utf8");
+const EXAMPLE = readFileSync("docs/examples/yaml-program/Pulumi.yaml", "utf8");
 
 interface YamlProgram {
   readonly resources: Record<string, { readonly type: string; readonly properties: object }>;
@@ -56,7 +56,7 @@ describeEngineWithHost("yaml", "a YAML program of somebody else", () => {
 
   afterAll(() => workspace.close());
 
-  it("has a schema of the component, made from plugin/index.ts", async () => {
+  it("has a schema of the component, made from bundle/plugin/index.ts", async () => {
     const plugin = "./node_modules/local-serving/plugin";
     const schema = await workspace.tool("package", "get-schema", plugin);
     expect(schema, schema.stderr).toMatchObject({ code: 0 });

@@ -1,11 +1,11 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { HERE } from "@local-serving/machines/address";
+import { filesOf } from "@local-serving/machines/files";
 import { describe, expect, it } from "vitest";
 import { appliedPlanIn, readAppliedPlan } from "../../components/evidence/readAppliedPlan";
 import { plan } from "../../components/plan/plan";
 import { serversOn } from "../../components/planned/servers";
-import { HERE } from "../../machines/address";
-import { filesOf } from "../../machines/files";
 import { stack } from "../fixtures/machine";
 import { ranks } from "../fixtures/ranks";
 import { IS_ROOT, NOBODY } from "../host/hostFileRun";

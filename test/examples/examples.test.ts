@@ -2,10 +2,10 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { dockerRun } from "../../cli/plan/dockerRun";
 import type { PlannedContainer } from "../../components/planned/container";
-import { dockerRun } from "../../operate/plan/dockerRun";
+import { runServing } from "../cli/runServing";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { runServing } from "../operate/runServing";
 
 /** Container names and published ports of each example, as `serving plan` has them. */
 const EXAMPLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { notAHubId } from "../../components/fields/hubId";
+import { notAHubId } from "../../components/planned/fields/hubId";
 
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 const ADDRESS = "is an address of the hub: write `org/m`.";

@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { checkProfile } from "@local-serving/harness/providers/check";
+import { probeProviders, verdictsOf } from "@local-serving/harness/providers/probe";
+import { parseProfile } from "@local-serving/harness/providers/profile";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { checkProfile } from "../../harness/providers/check";
-import { probeProviders, verdictsOf } from "../../harness/providers/probe";
-import { parseProfile } from "../../harness/providers/profile";
 import { type StandIn, startStandIn } from "../stand-in/server";
 import { planned } from "./planned";
 

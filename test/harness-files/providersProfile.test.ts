@@ -1,11 +1,11 @@
+import { faultsIn } from "@local-serving/base/faults/fault";
+import { holdsSecret, isSecretName } from "@local-serving/base/faults/secrets";
+import { evaluatorFaults } from "@local-serving/harness/automation/namesElsewhere";
+import { ConfigView } from "@local-serving/harness/automation/ruleContext";
+import { checkProfile } from "@local-serving/harness/providers/check";
+import { parseProfile } from "@local-serving/harness/providers/profile";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { faultsIn } from "../../faults/fault";
-import { holdsSecret, isSecretName } from "../../faults/secrets";
-import { evaluatorFaults } from "../../harness/automation/namesElsewhere";
-import { ConfigView } from "../../harness/automation/ruleContext";
-import { checkProfile } from "../../harness/providers/check";
-import { parseProfile } from "../../harness/providers/profile";
 import { OLLAMA, planned } from "./planned";
 
 const document = (text: string) => parseProfile("providers.toml", text);

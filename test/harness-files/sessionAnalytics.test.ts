@@ -1,6 +1,9 @@
+import { parseJson } from "@local-serving/base/faults/jsonDocument";
+import {
+  checkAnalyticsFile,
+  configureAnalytics,
+} from "@local-serving/harness/analytics/configuration";
 import { describe, expect, it } from "vitest";
-import { parseJson } from "../../faults/jsonDocument";
-import { checkAnalyticsFile, configureAnalytics } from "../../harness/analytics/configuration";
 import { OLLAMA, planned } from "./planned";
 
 const document = (text: string) => parseJson("session-analytics.json", text);

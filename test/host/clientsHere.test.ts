@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { hostOf } from "../../cli/sees/host";
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
 import { replacedFiles } from "../../components/preflight/preflight";
 import { readMachine } from "../../components/preflight/readMachine";
-import { hostOf } from "../../operate/sees/host";
 import { stack } from "../fixtures/machine";
 import { BRIDGE, fileOf } from "../fixtures/services";
 import { FakeSsh } from "../layers/fakeSsh";

@@ -9,8 +9,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { sha256 } from "@local-serving/machines/shell";
 import { HOST_FILE_SCRIPT, hostFileRequest } from "../../components/host/hostFileRequest";
-import { sha256 } from "../../machines/shell";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 export const URN = "urn:pulumi:dgx::local-serving::local-serving:index:HostFile::a-file";

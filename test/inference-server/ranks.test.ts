@@ -14,8 +14,8 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { GATE_OPENS } from "../../cli/sees/gateLines";
 import { START_GATE } from "../../components/inference-server/startGate";
-import { GATE_OPENS } from "../../operate/sees/gateLines";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { childrenOf, runs, SHELLS, which } from "./processes";
 

@@ -13,15 +13,15 @@ import {
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { utilizationOf } from "@local-serving/vllm/argv/memoryDemand";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { GATE_OPENS, GATE_SAYS } from "../../cli/sees/gateLines";
 import {
   gatedEntrypoint,
   instanceAFromContainer,
   START_GATE,
 } from "../../components/inference-server/startGate";
 import { plan } from "../../components/plan/plan";
-import { GATE_OPENS, GATE_SAYS } from "../../operate/sees/gateLines";
-import { utilizationOf } from "../../vllm/argv/memoryDemand";
 import { stack } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { childrenOf, runs, SHELLS, which } from "./processes";

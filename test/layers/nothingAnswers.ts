@@ -1,5 +1,5 @@
+import * as http from "@local-serving/base/http/ask";
 import { afterAll, beforeAll, type MockInstance, vi } from "vitest";
-import * as http from "../../http/ask";
 
 /**
  * For the tests of the file that calls this, nothing answers on any port: on a machine in use,

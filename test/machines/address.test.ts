@@ -1,7 +1,4 @@
 import { hostname, networkInterfaces } from "node:os";
-import { describe, expect, it } from "vitest";
-import { plan } from "../../components/plan/plan";
-import { endpointOf } from "../../components/planned/reach";
 import {
   canonicalEngine,
   computerAt,
@@ -10,7 +7,10 @@ import {
   isTunnel,
   originFromContainer,
   originOf,
-} from "../../machines/address";
+} from "@local-serving/machines/address";
+import { describe, expect, it } from "vitest";
+import { plan } from "../../components/plan/plan";
+import { endpointOf } from "../../components/planned/reach";
 import { ELSEWHERE, stack } from "../fixtures/machine";
 import { CHAT_UI } from "../fixtures/services";
 

@@ -1,11 +1,11 @@
-import fc from "fast-check";
-import { describe, expect, it } from "vitest";
 import {
   hubName,
   imageReference,
   pathOf,
   referenceFault,
-} from "../../machines/docker/imageReference";
+} from "@local-serving/machines/docker/imageReference";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
 import { DIGEST } from "../fixtures/machine";
 
 describe("an image reference", () => {
@@ -45,7 +45,7 @@ describe("an image reference", () => {
     ["vllm/a..b", "a part of its name is not letters and digits"],
     ["vllm/a___b", "a part of its name is not letters and digits"],
     ["vllm/ünicode", "a part of its name is not letters and digits"],
-    ["../vllm", "a part of its name is not letters and digits"],
+    ["../../packages/vllm/test", "a part of its name is not letters and digits"],
     ["-host.x/vllm", "a part of its name is not letters and digits"],
     [`${"a".repeat(256)}`, "its name is longer than 255 characters"],
     ["vllm/vllm-openai:", "its tag is not 1 to 128 letters"],

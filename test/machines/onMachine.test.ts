@@ -1,13 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { HERE } from "@local-serving/machines/address";
+import { docker } from "@local-serving/machines/docker/docker";
+import { filesOf } from "@local-serving/machines/files";
+import { askOn, commandOn } from "@local-serving/machines/onMachine";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { commandsOn } from "../../components/host/commandsOn";
 import { HOST_FILE_SCRIPT, hostFileRequest } from "../../components/host/hostFileRequest";
-import { HERE } from "../../machines/address";
-import { docker } from "../../machines/docker/docker";
-import { filesOf } from "../../machines/files";
-import { askOn, commandOn } from "../../machines/onMachine";
 import { freshFolder, snapshot, URN } from "../host/hostFileRun";
 import { FakeSsh } from "../layers/fakeSsh";
 import { temporaryFolder } from "../layers/temporaryFolder";

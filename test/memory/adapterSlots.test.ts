@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
+import { BYTES_PER_GIB } from "@local-serving/base/units/memory";
+import type { ModelFiles } from "@local-serving/machines/modelFiles";
 import { describe, expect, it } from "vitest";
-import { declaredResources } from "../../components/machine/declaredResources";
 import { adapterSlots } from "../../components/memory/adapterSlots";
 import { plan } from "../../components/plan/plan";
+import { declaredResources } from "../../components/program/machine/declaredResources";
 import { inferenceServer } from "../../components/settings/inferenceServer";
-import type { ModelFiles } from "../../machines/modelFiles";
 import { judge } from "../../policies/judge";
-import { BYTES_PER_GIB } from "../../units/memory";
 import { serverInput, stack } from "../fixtures/machine";
 
 const DENSE: object = JSON.parse(

@@ -1,6 +1,6 @@
+import { cacheWithin } from "@local-serving/vllm/utilization";
 import { describe, expect, it } from "vitest";
 import { adviseCache, adviseShare, leastToStart } from "../../components/memory/advice";
-import { cacheWithin } from "../../vllm/utilization";
 
 describe("the share that is advised for one that is too large", () => {
   const ROWS = [

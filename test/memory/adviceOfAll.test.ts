@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { stackFileRules } from "../../cli/rules/subjects/stackFile";
 import { readModels } from "../../components/evidence/readModels";
-import { declaredResources } from "../../components/machine/declaredResources";
 import { startVerdictOf, windowGiBOf } from "../../components/memory/serverKv";
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
+import { declaredResources } from "../../components/program/machine/declaredResources";
 import { loadStackFile } from "../../components/settings/load";
-import { stackFileRules } from "../../operate/rules/subjects/stackFile";
 import { aggregateUtilization } from "../../policies/rules/aggregateUtilization";
 import { memorySum } from "../../policies/rules/memorySum";
 import { findingsOf } from "../../policies/rules/rule";

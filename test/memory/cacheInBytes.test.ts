@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { readEngineLog } from "@local-serving/kv";
 import { expect, it } from "vitest";
-import { readEngineLog } from "../../components/kv";
 import { measurementOf } from "../../components/memory/measurement/record";
 import { plan } from "../../components/plan/plan";
 import { DIGEST, stack } from "../fixtures/machine";

@@ -1,13 +1,13 @@
+import { demandOf, humanReadableInteger } from "@local-serving/vllm/argv/memoryDemand";
+import { readServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import { takenGiB } from "@local-serving/vllm/utilization";
 import { describe, expect, it } from "vitest";
-import { declaredResources } from "../../components/machine/declaredResources";
 import { ledger } from "../../components/memory/ledger";
 import { admissionOnPaper } from "../../components/memory/machineMemory";
 import { plan } from "../../components/plan/plan";
 import { TYPE } from "../../components/planned/type";
+import { declaredResources } from "../../components/program/machine/declaredResources";
 import { judge } from "../../policies/judge";
-import { demandOf, humanReadableInteger } from "../../vllm/argv/memoryDemand";
-import { readServerArguments } from "../../vllm/argv/serverArguments";
-import { takenGiB } from "../../vllm/utilization";
 import { DIGEST, serverInput, stack } from "../fixtures/machine";
 import { container, declared, IMAGE, said } from "../policies/declared";
 

@@ -6,7 +6,14 @@ import { expect, it } from "vitest";
 const ASKS_THE_GPU =
   /memory\.(used|free|total)\b|--query-compute-apps|nvml|used_gpu_memory|mem_get_info|cudaMemGetInfo|rocm-smi/i;
 
-const ROOMS = ["commandLine", "components", "policies", "operate", "harness", "index.ts"];
+const ROOMS = [
+  "packages/base/commandLine",
+  "components",
+  "policies",
+  "operate",
+  "harness",
+  "index.ts",
+];
 
 it("no source reads the GPU's memory column: MemAvailable and resident memory are what counts", () => {
   const sources = ROOMS.flatMap((room) =>

@@ -1,10 +1,10 @@
+import { demandOf, gpusNeeded } from "@local-serving/vllm/argv/memoryDemand";
+import { readServerArguments } from "@local-serving/vllm/argv/serverArguments";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
+import { declaredResources } from "../../components/program/machine/declaredResources";
 import { judge } from "../../policies/judge";
-import { demandOf, gpusNeeded } from "../../vllm/argv/memoryDemand";
-import { readServerArguments } from "../../vllm/argv/serverArguments";
 import { stack } from "../fixtures/machine";
 
 /**

@@ -1,8 +1,8 @@
+import { GIB_PER_GB } from "@local-serving/base/units/memory";
+import { downToHundredth, sumOfUtilizations } from "@local-serving/vllm/utilization";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ledger, type MemoryShare } from "../../components/memory/ledger";
-import { GIB_PER_GB } from "../../units/memory";
-import { downToHundredth, sumOfUtilizations } from "../../vllm/utilization";
 
 const TOTAL = 121.63;
 const share = (name: string, utilization: number, ours = true): MemoryShare => ({

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
+import { readEngineLog } from "@local-serving/kv";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { readEngineLog } from "../../components/kv";
 import { nextSettings } from "../../components/memory/measurement/nextSettings";
 import {
   measuredLines,

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { kvPlan, modelShape, readEngineLog } from "@local-serving/kv";
 import { describe, expect, it } from "vitest";
-import { kvPlan, modelShape, readEngineLog } from "../../components/kv";
 import { kvFacts } from "../../components/memory/kvFacts";
 import { judgeStart } from "../../components/memory/measurement/verdict";
 import { plan } from "../../components/plan/plan";

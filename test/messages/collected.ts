@@ -13,7 +13,7 @@ export interface Message {
 
 /** The rooms whose code prints. */
 const ROOMS = [
-  "commandLine",
+  "packages/base/commandLine",
   "components",
   "faults",
   "harness",

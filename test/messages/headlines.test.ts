@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parseDocument } from "yaml";
+import { headline, sentences } from "../../cli/plan/screen/headline";
 import { readModels } from "../../components/evidence/readModels";
-import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
+import { declaredResources } from "../../components/program/machine/declaredResources";
 import { parseStackFile } from "../../components/settings/load";
-import { headline, sentences } from "../../operate/plan/screen/headline";
 import { judge } from "../../policies/judge";
 
 /** So many columns are left of a line of plan beside its mark, with names as short as the sample's. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ggufLacks, ggufText } from "../../components/model-name/gguf";
-import { namedWeights, unweighedText } from "../../components/model-name/modelName";
+import { ggufLacks, ggufText } from "../../components/memory/model-name/gguf";
+import { namedWeights, unweighedText } from "../../components/memory/model-name/modelName";
 
 const ID = "unsloth/Qwen3-32B-GGUF";
 const PAGE = "(docs.vllm.ai/en/latest/features/quantization/gguf)";

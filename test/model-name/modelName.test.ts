@@ -6,7 +6,7 @@ import {
   onEachGpu,
   readModelName,
   withoutOrganization,
-} from "../../components/model-name/modelName";
+} from "../../components/memory/model-name/modelName";
 
 /**
  * Public models with the size of their weights in GB: of `models/` by the recipe there, of others by

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { namedWeights } from "../../components/model-name/modelName";
+import { namedWeights } from "../../components/memory/model-name/modelName";
 
 /**
  * Forty ids of public catalogues. Billions of parameters are those that the models' cards give; what

@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type OnDemandBlocks, onDemandListener } from "../../components/on-demand/listener";
+import {
+  type OnDemandBlocks,
+  onDemandListener,
+} from "../../components/services/on-demand/listener";
 import { stack } from "../fixtures/machine";
 import { machine, ON_DEMAND, onRequest, RESIDENT } from "../fixtures/onDemand";
 import { BRIDGE, CHAT_UI } from "../fixtures/services";

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { sha256 } from "@local-serving/machines/shell";
 import { describe, expect, it } from "vitest";
-import { programWords } from "../../components/on-demand/programOnMachine";
-import { sha256 } from "../../machines/shell";
+import { programWords } from "../../components/services/on-demand/programOnMachine";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import {
   archive,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { dockerRun } from "../../cli/plan/dockerRun";
 import { containerArgs } from "../../components/host/containerArgs";
-import { dockerRun } from "../../operate/plan/dockerRun";
 import {
   KEY_VARIABLE,
   ON_DEMAND,

@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { scriptText } from "@local-serving/machines/shell";
 import { describe, expect, it } from "vitest";
-import { scriptText } from "../../machines/shell";
 import { httpServer } from "../layers/httpServer";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
-const SCRIPT = scriptText("components/on-demand/unitOnMachine.sh");
+const SCRIPT = scriptText("components/services/on-demand/unitOnMachine.sh");
 const UNIT = "local-serving-dgx-on-demand.service";
 
 /** Programs that answer as they are told, and write down what they were asked. */

@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { REDACTED, redactSecrets, withoutKeys } from "@local-serving/base/faults/secrets";
 import { beforeAll, describe, expect, it } from "vitest";
-import { wrapperText } from "../../components/on-demand/wrapperText";
-import { REDACTED, redactSecrets, withoutKeys } from "../../faults/secrets";
-import { BAD, BODY, GOOD, SERVICE_KEYS } from "../faults/secretCorpus";
+import { wrapperText } from "../../components/services/on-demand/wrapperText";
+import { BAD, BODY, GOOD, SERVICE_KEYS } from "../../packages/base/test/faults/secretCorpus";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 /** As it is written on a machine. */

@@ -12,13 +12,13 @@ import {
 import * as nodeModule from "node:module";
 import { createRequire, isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
+import { NPX } from "@local-serving/base/programFolder";
 import { beforeAll, describe, expect, it } from "vitest";
-import { NPX } from "../../faults/programFolder";
-import { ONTO_PATH } from "../../operate/packages/pin";
+import { ONTO_PATH } from "../../cli/packages/pin";
 import { devDependencies, published, version } from "../../package.json";
+import { madeFacts } from "../cli/init/madeFacts";
 import { run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { madeFacts } from "../operate/init/madeFacts";
 import { commandBlocksOf } from "../readme/commandBlocks";
 import { installed, packed } from "./packed";
 
@@ -83,33 +83,33 @@ describe("the package", () => {
     const files = filesIn(program);
     const top = [...new Set(files.map((file) => file.split("/")[0]))];
     expect(top).toEqual([
-      "CHANGELOG.md",
-      "CONTRIBUTING.md",
+      "docs/changelog.md",
+      "docs/contributing.md",
       "LICENSE",
       "Pulumi.dgx.yaml",
       "README.md",
-      "SECURITY.md",
-      "UPGRADE.md",
+      "docs/security.md",
+      "docs/upgrade.md",
       "bundle",
-      "component.cjs",
-      "component.d.ts",
+      "bundle/component.cjs",
+      "bundle/component.d.ts",
       "dist",
       "docs",
       "examples",
       "models",
       "package.json",
-      "plugin",
+      "bundle/plugin",
       "policies",
-      "program.cjs",
+      "bundle/program.cjs",
     ]);
     expect(files.filter((file) => /\.(ts|cts|mts)$/.test(file))).toEqual([
-      "component.d.ts",
+      "bundle/component.d.ts",
       "docs/reference/stack-file.d.ts",
-      "examples/program/index.ts",
-      "examples/program/machines.ts",
+      "docs/examples/program/index.ts",
+      "docs/examples/program/machines.ts",
       // The engine reads the component's schema in it.
-      "plugin/index.ts",
-      "plugin/serving.d.ts",
+      "bundle/plugin/index.ts",
+      "bundle/plugin/serving.d.ts",
     ]);
     expect(files).toEqual(
       expect.arrayContaining([
@@ -190,12 +190,12 @@ describe("the package in a program of somebody else", () => {
   it("gives a component by its name, and the plugin's version is the package's", () => {
     const { LocalServing, ...others } = createRequire(join(own, "index.js"))("local-serving");
     expect([LocalServing.name, Object.keys(others)]).toEqual(["LocalServing", ["Serving"]]);
-    expect(JSON.parse(text("plugin/package.json"))).toMatchObject({
+    expect(JSON.parse(text("bundle/plugin/package.json"))).toMatchObject({
       name: "local-serving",
       version,
     });
     // `npm install TARBALL` adds ours: npm itself has no package of this name, or a stranger's.
-    expect(JSON.parse(text("examples/program/package.json")).dependencies).toEqual({
+    expect(JSON.parse(text("docs/examples/program/package.json")).dependencies).toEqual({
       "@pulumi/pulumi": "~3.248.0",
     });
   });
@@ -203,8 +203,8 @@ describe("the package in a program of somebody else", () => {
   it("has types that take the example, and refuse a key that the schema doesn't know", async () => {
     const folder = temporaryFolder("types-");
     symlinkSync(join(own, "node_modules"), join(folder, "node_modules"));
-    const declared = text("examples/program/machines.ts");
-    writeFileSync(join(folder, "index.ts"), text("examples/program/index.ts"));
+    const declared = text("docs/examples/program/machines.ts");
+    writeFileSync(join(folder, "index.ts"), text("docs/examples/program/index.ts"));
     writeFileSync(join(folder, "machines.ts"), declared);
     writeFileSync(join(folder, "wrong.ts"), declared.replace("totalGiB: 121.63", "totalGB: 121"));
     const compilerOptions = { strict: true, noEmit: true, skipLibCheck: true, types: [] };

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
+import { FaultyInput } from "@local-serving/base/faults/fault";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseDocument, stringify } from "yaml";
-import { declaredResources } from "../../components/machine/declaredResources";
+import { planScreen } from "../../cli/plan/screen/planScreen";
 import { plan } from "../../components/plan/plan";
 import type { Evidence } from "../../components/planned/evidence";
+import { declaredResources } from "../../components/program/machine/declaredResources";
 import { parseStackFile } from "../../components/settings/load";
 import { placeOf } from "../../components/settings/places";
-import { FaultyInput } from "../../faults/fault";
-import { planScreen } from "../../operate/plan/screen/planScreen";
 import { judge } from "../../policies/judge";
 import { DIGEST, serverInput } from "../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../fixtures/services";

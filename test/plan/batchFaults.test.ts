@@ -1,6 +1,6 @@
+import { readServerArguments } from "@local-serving/vllm/argv/serverArguments";
 import { describe, expect, it } from "vitest";
-import { batchFaults } from "../../components/machine";
-import { readServerArguments } from "../../vllm/argv/serverArguments";
+import { batchFaults } from "../../components/program/machine";
 
 const settings = (...words: string[]) =>
   batchFaults(readServerArguments(["m", ...words])).map(({ setting, value }) => [setting, value]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
+import { declaredResources } from "../../components/program/machine/declaredResources";
 import { parseStackFile } from "../../components/settings/load";
 import { judge } from "../../policies/judge";
 import { faultLines } from "../fixtures/faults";

@@ -3,7 +3,15 @@ import { join } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 
-const ROOMS = ["commandLine", "components", "faults", "harness", "http", "operate", "policies"];
+const ROOMS = [
+  "packages/base/commandLine",
+  "components",
+  "faults",
+  "harness",
+  "http",
+  "operate",
+  "policies",
+];
 
 const SOURCES = ROOMS.flatMap((room) =>
   readdirSync(room, { recursive: true, encoding: "utf8" })

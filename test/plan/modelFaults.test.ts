@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { FaultyInput, faultLine } from "@local-serving/base/faults/fault";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { familyOf } from "../../components/inference-server/parsers";
 import { plan } from "../../components/plan/plan";
 import { parseStackFile } from "../../components/settings/load";
-import { FaultyInput, faultLine } from "../../faults/fault";
 import { faultLines } from "../fixtures/faults";
 import { DIGEST, serverInput, stack } from "../fixtures/machine";
 

@@ -1,7 +1,7 @@
+import type { ModelFiles } from "@local-serving/machines/modelFiles";
 import { describe, expect, it } from "vitest";
 import { argumentChanges } from "../../components/change/containerChange";
 import { plan } from "../../components/plan/plan";
-import type { ModelFiles } from "../../machines/modelFiles";
 import { faultLines } from "../fixtures/faults";
 import { serverInput, stack } from "../fixtures/machine";
 import { BRIDGE } from "../fixtures/services";

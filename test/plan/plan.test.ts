@@ -1,10 +1,10 @@
+import { parseMeminfo } from "@local-serving/machines/memory";
 import { describe, expect, it } from "vitest";
 import { readModels } from "../../components/evidence/readModels";
 import { START_GATE } from "../../components/inference-server/startGate";
-import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
+import { declaredResources } from "../../components/program/machine/declaredResources";
 import { loadStackFile } from "../../components/settings/load";
-import { parseMeminfo } from "../../machines/memory";
 import { judge } from "../../policies/judge";
 import { stack } from "../fixtures/machine";
 

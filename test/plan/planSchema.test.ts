@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
+import { runServing } from "../cli/runServing";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { runServing } from "../operate/runServing";
 
 const PUBLISHED = JSON.parse(readFileSync("docs/reference/plan.schema.json", "utf8"));
 const LEFT = "test/fixtures/upgrade/0.1.0";
@@ -137,7 +137,7 @@ describe("the published schema of a plan", () => {
   });
 
   it("takes keys that a later release adds, and no other version", async () => {
-    const document = JSON.parse((await planOf("--file", "examples/only-ollama.yaml")).out);
+    const document = JSON.parse((await planOf("--file", "docs/examples/only-ollama.yaml")).out);
     expect(
       takes({ ...document, later: 1, machines: [{ ...document.machines[0], later: {} }] }),
     ).toBe(true);

@@ -1,7 +1,7 @@
+import { FaultyInput } from "@local-serving/base/faults/fault";
 import { describe, expect, it } from "vitest";
+import { planText } from "../../cli/plan/planText";
 import { plan } from "../../components/plan/plan";
-import { FaultyInput } from "../../faults/fault";
-import { planText } from "../../operate/plan/planText";
 import { link, ranks } from "../fixtures/ranks";
 import { BRIDGE } from "../fixtures/services";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { machineOutputs } from "../../components/machine/machineOutputs";
 import { plan } from "../../components/plan/plan";
+import { machineOutputs } from "../../components/program/machine/machineOutputs";
 import { loadStackFile } from "../../components/settings/load";
 import { stack } from "../fixtures/machine";
 import { ALL_CLIENTS, BRIDGE, CHAT_UI, HOME, planned } from "../fixtures/services";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { readModels } from "../../components/evidence/readModels";
-import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
 import { TYPE } from "../../components/planned/type";
+import { declaredResources } from "../../components/program/machine/declaredResources";
 import { loadStackFile } from "../../components/settings/load";
 import { judge } from "../../policies/judge";
 import { shareNow, shareToStart, warnedText } from "../../policies/lib/advisedShare";

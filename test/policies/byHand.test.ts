@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
+import { declaredResources } from "../../components/program/machine/declaredResources";
 import type { StackSettings } from "../../components/settings/stackSettings";
 import { judge } from "../../policies/judge";
 import { rules } from "../../policies/rules";

@@ -1,12 +1,12 @@
+import { containersOf } from "@local-serving/machines/docker/containers";
 import { describe, expect, it } from "vitest";
-import { roomProblem } from "../../components/fetch/room";
 import { plan } from "../../components/plan/plan";
+import { roomProblem } from "../../components/preflight/fetch/room";
 import { judgeEngines, judgeMachine } from "../../components/preflight/judgeMachine";
 import type { MachineFacts } from "../../components/preflight/types";
-import { containersOf } from "../../machines/docker/containers";
+import { inspected } from "../cli/fakeDocker";
 import { serverInput, stack } from "../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../fixtures/services";
-import { inspected } from "../operate/fakeDocker";
 
 const CONTAINER = "vllm-model-8001";
 const argvOf = (utilization: number) => [

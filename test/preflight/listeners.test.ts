@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { filesOf } from "@local-serving/machines/files";
+import { readListeners } from "@local-serving/machines/listeners";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { filesOf } from "../../machines/files";
-import { readListeners } from "../../machines/listeners";
 import { FakeSsh } from "../layers/fakeSsh";
 import { httpServer } from "../layers/httpServer";
 import { temporaryFolder } from "../layers/temporaryFolder";

@@ -1,9 +1,9 @@
+import { overlap, subnetOf } from "@local-serving/machines/subnet";
 import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { judgeOnDemand } from "../../components/preflight/judgeOnDemand";
 import { factsIn } from "../../components/preflight/readOnDemand";
 import type { MachineFacts, OnDemandFacts } from "../../components/preflight/types";
-import { overlap, subnetOf } from "../../machines/subnet";
 import { stack } from "../fixtures/machine";
 import { BRIDGE } from "../fixtures/services";
 

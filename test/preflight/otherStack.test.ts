@@ -9,10 +9,10 @@ import {
   readOtherStack,
 } from "../../components/preflight/otherStack";
 import { preflight } from "../../components/preflight/preflight";
+import { type Answers, FakeDocker, inspected } from "../cli/fakeDocker";
 import { stack } from "../fixtures/machine";
 import { BRIDGE } from "../fixtures/services";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { type Answers, FakeDocker, inspected } from "../operate/fakeDocker";
 
 const [machine] = plan(stack({ bridge: BRIDGE }), { home: "/home/me" }).machines;
 if (machine === undefined) throw new Error("no machine planned");

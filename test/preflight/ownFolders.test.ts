@@ -2,11 +2,11 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { filesOf } from "@local-serving/machines/files";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { ownFolderFindings, readOwnFolders } from "../../components/preflight/ownFolders";
 import type { MachineFacts } from "../../components/preflight/types";
-import { filesOf } from "../../machines/files";
 import { stack } from "../fixtures/machine";
 
 const CONFIG = {

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
+import { engineProblem, readDocker, UP } from "@local-serving/machines/docker/engine";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { oursOn } from "../../components/preflight/ourContainers";
-import { engineProblem, readDocker, UP } from "../../machines/docker/engine";
+import { type Answers, FakeDocker, inspected } from "../cli/fakeDocker";
 import { stack } from "../fixtures/machine";
-import { type Answers, FakeDocker, inspected } from "../operate/fakeDocker";
 
 afterEach(() => void vi.unstubAllEnvs());
 

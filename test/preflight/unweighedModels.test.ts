@@ -1,11 +1,11 @@
+import { containersOf } from "@local-serving/machines/docker/containers";
 import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { judgeMachine } from "../../components/preflight/judgeMachine";
 import type { MachineFacts } from "../../components/preflight/types";
 import { containersAsApplied } from "../../components/preflight/unweighedModels";
-import { containersOf } from "../../machines/docker/containers";
+import { inspected } from "../cli/fakeDocker";
 import { stack } from "../fixtures/machine";
-import { inspected } from "../operate/fakeDocker";
 
 const NAME = "vllm-model-8001";
 const ID = "org/model";

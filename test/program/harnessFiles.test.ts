@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { Machine } from "../../components/machine/machine";
 import { plan } from "../../components/plan/plan";
+import { Machine } from "../../components/program/machine/machine";
 import { stack } from "../fixtures/machine";
 import { type Recorded, record } from "./record";
 

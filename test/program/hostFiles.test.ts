@@ -1,10 +1,10 @@
+import { sha256 } from "@local-serving/machines/shell";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HostFile } from "../../components/host/hostFile";
-import { declaredResources } from "../../components/machine/declaredResources";
-import { Machine } from "../../components/machine/machine";
 import { plan } from "../../components/plan/plan";
+import { declaredResources } from "../../components/program/machine/declaredResources";
+import { Machine } from "../../components/program/machine/machine";
 import { loadStackFile } from "../../components/settings/load";
-import { sha256 } from "../../machines/shell";
 import { stack } from "../fixtures/machine";
 import { type Recorded, record } from "./record";
 

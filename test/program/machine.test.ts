@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { START_GATE } from "../../components/inference-server/startGate";
-import { declaredResources } from "../../components/machine/declaredResources";
-import { Machine } from "../../components/machine/machine";
 import { plan } from "../../components/plan/plan";
+import { declaredResources } from "../../components/program/machine/declaredResources";
+import { Machine } from "../../components/program/machine/machine";
 import { loadStackFile } from "../../components/settings/load";
 import { stack } from "../fixtures/machine";
 import { BRIDGE } from "../fixtures/services";

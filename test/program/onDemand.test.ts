@@ -1,9 +1,9 @@
+import { sha256 } from "@local-serving/machines/shell";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { changesOf } from "../../components/change/changesOf";
 import { neverStartedText } from "../../components/change/neverStarted";
-import { Machine } from "../../components/machine/machine";
 import { plan } from "../../components/plan/plan";
-import { sha256 } from "../../machines/shell";
+import { Machine } from "../../components/program/machine/machine";
 import { serverInput, stack } from "../fixtures/machine";
 import { BRIDGE } from "../fixtures/services";
 import { type Recorded, record } from "./record";

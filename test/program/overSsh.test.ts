@@ -1,9 +1,9 @@
+import { SSH_OPTIONS } from "@local-serving/machines/onMachine";
 import { runtime } from "@pulumi/pulumi";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Machine } from "../../components/machine/machine";
 import { plan } from "../../components/plan/plan";
+import { Machine } from "../../components/program/machine/machine";
 import program from "../../index";
-import { SSH_OPTIONS } from "../../machines/onMachine";
 import { serverInput, stack } from "../fixtures/machine";
 import { BRIDGE } from "../fixtures/services";
 import { FakeSsh } from "../layers/fakeSsh";

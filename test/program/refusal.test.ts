@@ -1,11 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { REFUSAL_VARIABLE } from "@local-serving/machines/update/variables";
 import { log, runtime } from "@pulumi/pulumi";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { UpdateFinding } from "../../components/preflight/types";
 import { refuse } from "../../components/program/refusal";
-import { REFUSAL_VARIABLE } from "../../machines/update/variables";
 
 const finding = (name: string, verdict: UpdateFinding["verdict"]) => ({
   name,

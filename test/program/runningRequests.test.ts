@@ -1,9 +1,9 @@
+import { HERE } from "@local-serving/machines/address";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { changesOf } from "../../components/change/changesOf";
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
 import { requestsEnd, takenAway } from "../../components/program/runningRequests";
-import { HERE } from "../../machines/address";
 import { ranks } from "../fixtures/ranks";
 import { BRIDGE, CHAT_UI, planned } from "../fixtures/services";
 import { FakeSsh } from "../layers/fakeSsh";

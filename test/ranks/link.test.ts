@@ -1,17 +1,17 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { HERE } from "@local-serving/machines/address";
+import { UP } from "@local-serving/machines/docker/engine";
+import { filesOf } from "@local-serving/machines/files";
 import { describe, expect, it } from "vitest";
+import { judgeLink, judgeRanks } from "../../components/features/ranks/judgeLink";
+import { type LinkFacts, rankPorts, readLink } from "../../components/features/ranks/readLink";
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
 import type { Link } from "../../components/planned/rank";
 import { judgeMachine } from "../../components/preflight/judgeMachine";
 import { oursOn } from "../../components/preflight/ourContainers";
 import type { MachineFacts } from "../../components/preflight/types";
-import { judgeLink, judgeRanks } from "../../components/ranks/judgeLink";
-import { type LinkFacts, rankPorts, readLink } from "../../components/ranks/readLink";
-import { HERE } from "../../machines/address";
-import { UP } from "../../machines/docker/engine";
-import { filesOf } from "../../machines/files";
 import { stack } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";
 

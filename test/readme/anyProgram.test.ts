@@ -7,8 +7,8 @@ import { ModuleKind, ScriptTarget, transpileModule } from "typescript";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { loadStackFile } from "../../components/settings/load";
+import { runServing } from "../cli/runServing";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { runServing } from "../operate/runServing";
 import { blocksOf } from "./pages";
 
 const PAGE = "docs/guide/any-program.md";
@@ -25,7 +25,7 @@ it("the page's copy of the settings is a stack file, which its workflow plans", 
   const folder = temporaryFolder("copy-");
   const copy = join(folder, "copy.json");
   const [, block = ""] = blocksOf(PAGE, "ts");
-  const { machines: settings } = loadStackFile("examples/no-instance-a.yaml");
+  const { machines: settings } = loadStackFile("docs/examples/no-instance-a.yaml");
   runBlock(
     block,
     () => ({ writeFileSync: (_: string, text: string) => writeFileSync(copy, text) }),

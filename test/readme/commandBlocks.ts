@@ -1,12 +1,12 @@
 import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { Readable } from "node:stream";
+import { NPX } from "@local-serving/base/programFolder";
+import { template } from "@local-serving/harness/templates/template";
 import { vi } from "vitest";
-import { NPX } from "../../faults/programFolder";
-import { template } from "../../harness/templates/template";
+import { madeFacts } from "../cli/init/madeFacts";
+import { type Run, runServing } from "../cli/runServing";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { madeFacts } from "../operate/init/madeFacts";
-import { type Run, runServing } from "../operate/runServing";
 
 /** A block of commands of a page. */
 export interface CommandBlock {

@@ -1,16 +1,16 @@
+import type { Meminfo } from "@local-serving/machines/memory";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { planText } from "../../cli/plan/planText";
+import { verifyText } from "../../cli/verify/report";
 import { readEvidence } from "../../components/evidence/readEvidence";
-import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
+import { declaredResources } from "../../components/program/machine/declaredResources";
 import { loadStackFile } from "../../components/settings/load";
 import { measured } from "../../components/settings/measured";
 import type { StackSettings } from "../../components/settings/stackSettings";
-import type { Meminfo } from "../../machines/memory";
-import { planText } from "../../operate/plan/planText";
-import { verifyText } from "../../operate/verify/report";
 import { judge } from "../../policies/judge";
-import { emptyHost, run } from "../operate/verify/environment";
+import { emptyHost, run } from "../cli/verify/environment";
 import { blocksOf, notIn } from "./pages";
 
 const blocks = blocksOf("docs/guide/memory.md", "text");

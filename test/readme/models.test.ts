@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { runServing } from "../cli/runServing";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { runServing } from "../operate/runServing";
 import { blocksOf, notIn } from "./pages";
 
 const blocks = blocksOf("docs/guide/models.md", "text");

@@ -3,11 +3,11 @@ import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { serving } from "../../cli/servingCommand";
 import { loadStackFile } from "../../components/settings/load";
-import { serving } from "../../operate/servingCommand";
 import { scripts } from "../../package.json";
+import { runServing } from "../cli/runServing";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { runServing } from "../operate/runServing";
 import { blocksOf, codeOf, notIn, PAGES } from "./pages";
 
 const folder = temporaryFolder("pages-");
@@ -41,7 +41,7 @@ const OWN_PATH =
 const SOURCE = /^(?:[\w-]+\/)*[\w-]+\.(?:ts|cjs|sh)$/;
 const sources = [
   "bundle",
-  "commandLine",
+  "packages/base/commandLine",
   "components",
   "faults",
   "harness",
@@ -104,8 +104,8 @@ describe("the pages that people read first", () => {
     },
   );
 
-  it("examples/README.md shows the faults of a stack file as they are printed", async () => {
-    const [block = ""] = blocksOf("examples/README.md", "text");
+  it("docs/examples/README.md shows the faults of a stack file as they are printed", async () => {
+    const [block = ""] = blocksOf("docs/examples/README.md", "text");
     const wrong = DEFAULT.replace(
       "        maxModelLen: 131072",
       "        maxModellen: 131072",
@@ -201,12 +201,12 @@ describe("docs/architecture.md", () => {
     const [section = ""] = pieces.filter((piece) => piece.startsWith("The core"));
     const around = /live around the core:([\s\S]*?)\./.exec(section)?.[1] ?? "";
     const rooms = [...around.matchAll(/`(\w+)`/g)].map(([, name = ""]) => `operate/${name}/`);
-    expect(rooms).toContain("operate/bench/");
-    const commands = ["plan", "verify", "doctor"].map((name) => `operate/commands/${name}.ts`);
+    expect(rooms).toContain("cli/bench/");
+    const commands = ["plan", "verify", "doctor"].map((name) => `cli/commands/${name}.ts`);
     const reached = reachedFrom(["index.ts", ...commands]);
     expect(reached).toContain("components/plan/plan.ts");
     const taken = rooms.filter((room) => reached.some((file) => file.startsWith(room)));
-    expect(taken).toEqual(["operate/fetch/", "operate/wait/", "operate/drift/"]);
+    expect(taken).toEqual(["cli/fetch/", "cli/wait/", "cli/drift/"]);
   });
 
   it.each(walls)("says what %s/ may use, as the walls have it", (room, names) => {

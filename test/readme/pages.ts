@@ -5,12 +5,12 @@ import { stripVTControlCharacters } from "node:util";
 /** The pages that people read first; their examples are held against the program. */
 export const PAGES: readonly string[] = [
   "README.md",
-  "CONTRIBUTING.md",
-  "SECURITY.md",
-  "UPGRADE.md",
-  "examples/README.md",
+  "docs/contributing.md",
+  "docs/security.md",
+  "docs/upgrade.md",
+  "docs/examples/README.md",
   "models/README.md",
-  "harness/README.md",
+  "packages/harness/README.md",
   "policies/README.md",
   "docs/README.md",
   "docs/architecture.md",

@@ -1,4 +1,4 @@
-import { hanging } from "../../commandLine/layout";
+import { hanging } from "@local-serving/base/commandLine/layout";
 
 /** A command as somebody typed it, and the lines of its output that a picture shows. */
 export interface Shown {

@@ -1,10 +1,10 @@
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, it, vi } from "vitest";
-import { readHost } from "../../operate/sees/computer/computer";
+import { readHost } from "../../cli/sees/computer/computer";
+import { madeMachine } from "../cli/init/madeMachine";
+import { runServing } from "../cli/runServing";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { madeMachine } from "../operate/init/madeMachine";
-import { runServing } from "../operate/runServing";
 import { comment, cut, terminal } from "./picture";
 
 const ARGV = [

@@ -12,8 +12,8 @@ import {
   transpileModule,
 } from "typescript";
 import { expect, it } from "vitest";
+import { runServing } from "../cli/runServing";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { runServing } from "../operate/runServing";
 import { blocksOf } from "./pages";
 
 const [block = ""] = blocksOf("README.md", "ts");
@@ -28,7 +28,7 @@ it("the README's program compiles, in eight lines", () => {
     target: ScriptTarget.ES2022,
     module: ModuleKind.CommonJS,
     moduleResolution: ModuleResolutionKind.Node10,
-    paths: { "local-serving": [resolve("component.d.ts")] },
+    paths: { "local-serving": [resolve("bundle/component.d.ts")] },
     types: [],
   });
   const faults = getPreEmitDiagnostics(program).map(({ messageText }) =>
@@ -39,9 +39,12 @@ it("the README's program compiles, in eight lines", () => {
 });
 
 it("the package exports what a program writes, and nothing of ours", () => {
-  const program = createProgram([resolve("component.d.ts")], { skipLibCheck: true, types: [] });
+  const program = createProgram([resolve("bundle/component.d.ts")], {
+    skipLibCheck: true,
+    types: [],
+  });
   const checker = program.getTypeChecker();
-  const source = program.getSourceFile(resolve("component.d.ts"));
+  const source = program.getSourceFile(resolve("bundle/component.d.ts"));
   const symbol = source && checker.getSymbolAtLocation(source);
   const names = symbol ? checker.getExportsOfModule(symbol).map(({ name }) => name) : [];
   expect(names.sort()).toEqual([

@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { runServing } from "../cli/runServing";
 import { DIGEST } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { runServing } from "../operate/runServing";
 import { blocksOf } from "./pages";
 
 const PAGE = "docs/guide/read-a-review.md";

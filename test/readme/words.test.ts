@@ -1,13 +1,22 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { NPX } from "@local-serving/base/programFolder";
 import { expect, it } from "vitest";
-import { NPX } from "../../faults/programFolder";
 import { published } from "../../package.json";
 
 /** Everything that people read of us: pages, messages, help, comments of examples. */
 const SAID = [
   ...readdirSync("."),
-  ...["bundle", "commandLine", "components", "docs", "examples", "faults", "harness", "http"],
+  ...[
+    "bundle",
+    "packages/base/commandLine",
+    "components",
+    "docs",
+    "examples",
+    "faults",
+    "harness",
+    "http",
+  ],
   ...["machines", "models", "operate", "policies", "units", "vllm", ".ci", ".github"],
 ]
   .flatMap((name) =>
@@ -29,7 +38,7 @@ const saying = (words: RegExp) =>
 
 it("nobody is told to run `npx serving`, but with `--no --`: npm has a package of that name that isn't ours", () => {
   expect(SAID).toEqual(expect.arrayContaining(["README.md", "docs/guide/models.md"]));
-  expect(SAID).toContain("operate/servingCommand.ts");
+  expect(SAID).toContain("cli/servingCommand.ts");
   const words =
     /\bnpx(?! --no -- )(?: +-\S+)* +serving\b|\bnpm (?:i|install)(?: +-\S+)* +serving\b/g;
   expect("npx serving plan, npx -y serving, npx --no serving".match(words)).toHaveLength(3);
@@ -39,7 +48,7 @@ it("nobody is told to run `npx serving`, but with `--no --`: npm has a package o
 });
 
 it("npx is told to install nothing of this program's name, but from its tarball", () => {
-  const pages = SAID.filter((file) => file !== "CHANGELOG.md");
+  const pages = SAID.filter((file) => file !== "docs/changelog.md");
   const calls = (words: RegExp) =>
     new Set(pages.flatMap((file) => readFileSync(file, "utf8").match(words) ?? []));
   expect([...calls(/\bnpx [^\n`"]*?local-serving\b/g)]).toEqual([
@@ -57,17 +66,17 @@ it("commands are called `serving X`; only two pages say what that is in a clone"
 it("no message names an npm script that only a clone has", () => {
   const files = new Set(saying(/npm run (?:-s )?(?:serving|up|down|preview|plan)\b/g));
   expect([...files].sort()).toEqual([
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
+    "docs/changelog.md",
+    "docs/contributing.md",
     "README.md",
     // An earlier version has no `serving up` to go back by.
-    "UPGRADE.md",
+    "docs/upgrade.md",
     // Every server starts from this text: another word in it would replace all containers.
     "components/inference-server/startGate.sh",
     "docs/guide/commands.md",
     "docs/guide/what-up-touches.md",
     // It reads what the script says.
-    "operate/rules/subjects/memory.ts",
+    "cli/rules/subjects/memory.ts",
   ]);
 });
 

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
+import { objectOr } from "@local-serving/base/faults/json";
+import type { ModelFiles } from "@local-serving/machines/modelFiles";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { plan } from "../../components/plan/plan";
-import { objectOr } from "../../faults/json";
-import type { ModelFiles } from "../../machines/modelFiles";
 import { stack } from "../fixtures/machine";
 
 const guide = readFileSync("docs/guide/your-own-models.md", "utf8");

@@ -10,8 +10,7 @@ import {
   type Scene,
   scene,
   slowEvaluator,
-} from "../harness/app/scene";
-import { bundledHarness } from "../harness/bundledServing";
+} from "../../packages/harness/test/app/scene";
 import {
   childrenOf,
   eventually,
@@ -20,7 +19,8 @@ import {
   processesWith,
   type Started,
   start,
-} from "../harness/processes";
+} from "../../packages/harness/test/processes";
+import { bundledHarness } from "../cli/harness/bundledServing";
 
 // Two runs each, one behind the other.
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFailed } from "vitest";
-import { connections } from "../../components/chat-ui/connections";
+import { connections } from "../../components/services/chat-ui/connections";
 import { CHAT_UI, planned } from "../fixtures/services";
 import { freePort } from "../layers/freePort";
 import { temporaryFolder } from "../layers/temporaryFolder";

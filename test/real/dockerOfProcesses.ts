@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { PlannedContainer } from "../../components/planned/container";
-import { inspectedAsPlanned } from "../operate/fakeDocker";
+import { inspectedAsPlanned } from "../cli/fakeDocker";
 
 /**
  * A `docker` whose containers are programs of this machine: what it is asked to run in one, it runs

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readServerArguments } from "@local-serving/vllm/argv/serverArguments";
+import { engineData } from "@local-serving/vllm/engineData";
+import { engineDefaults } from "@local-serving/vllm/engineDefaults";
 import { describe, expect, it } from "vitest";
-import { readEngine, readInstalled } from "../../operate/maintain/engineData";
-import { readServerArguments } from "../../vllm/argv/serverArguments";
-import { engineData } from "../../vllm/engineData";
-import { engineDefaults } from "../../vllm/engineDefaults";
+import { readEngine, readInstalled } from "../../cli/maintain/engineData";
 import { type Program, title } from "./programs";
 
 /** Installing one version from the registry; 10 GB of disk for as long. */

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { MASTER_KEY_VARIABLE } from "../../components/bridge/bridgeConfig";
 import type { MachinePlan } from "../../components/plan/types";
+import { MASTER_KEY_VARIABLE } from "../../components/services/bridge/bridgeConfig";
 import { fileOf } from "../fixtures/services";
 import type { Egress } from "./egress";
 import { type Serving, serveUntilReady } from "./process";

@@ -1,14 +1,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { quoted } from "@local-serving/base/faults/shellWords";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
-import { quoted } from "../../faults/shellWords";
+import { runServing } from "../cli/runServing";
 import { stack } from "../fixtures/machine";
 import { freePort } from "../layers/freePort";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { runServing } from "../operate/runServing";
 import { createSmallestModel } from "../simple-server/realOllama";
 import { type Egress, watchEgress } from "./egress";
 import { startOllama } from "./ollama";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { connections } from "../../components/chat-ui/connections";
+import { connections } from "../../components/services/chat-ui/connections";
 import { CHAT_UI, planned } from "../fixtures/services";
 import { freePort } from "../layers/freePort";
 import { type Egress, watchEgress } from "./egress";

@@ -1,9 +1,9 @@
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
 import { stackSettings } from "../../components/settings/stackSettings";
+import { machineOf } from "../cli/verify/environment";
 import { serverInput } from "../fixtures/machine";
 import { BRIDGE } from "../fixtures/services";
-import { machineOf } from "../operate/verify/environment";
 
 /**
  * A machine whose bridge serves one name by a server of its own and by one of another machine, at

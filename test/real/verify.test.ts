@@ -1,9 +1,9 @@
 import { createServer, request as forward } from "node:http";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { parse, stringify } from "yaml";
-import { probeNames } from "../../operate/verify/run/catalog";
+import { probeNames } from "../../cli/verify/run/catalog";
+import { failed, resultOf } from "../cli/verify/environment";
 import { freePort } from "../layers/freePort";
-import { failed, resultOf } from "../operate/verify/environment";
 import { title } from "./programs";
 import { OTHER_ADDRESS, type Verified, WholeMachine } from "./wholeMachine";
 import { TINY } from "./wholeStack";

@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { networkInterfaces, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { ProbeResult } from "../../cli/verify/probe";
+import type { Summary } from "../../cli/verify/report";
 import type { MachinePlan } from "../../components/plan/types";
-import type { ProbeResult } from "../../operate/verify/probe";
-import type { Summary } from "../../operate/verify/report";
-import { bundledServing } from "../harness/bundledServing";
+import { bundledServing } from "../cli/harness/bundledServing";
 import { createSmallestModel } from "../simple-server/realOllama";
 import type { FaultName } from "../stand-in/faults";
 import { type StandIn, startStandIn } from "../stand-in/server";

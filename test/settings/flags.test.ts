@@ -10,11 +10,11 @@ const readers = async () => ({
   ...(await import("../../components/inference-server/serve")),
   ...(await import("../../components/settings/inferenceServer")),
   ...(await import("../../components/settings/repeatedSettings")),
-  ...(await import("../../operate/init/command/values")),
-  ...(await import("../../operate/maintain/sparkEntries")),
-  ...(await import("../../operate/models/serverValues")),
-  ...(await import("../../vllm/argv/serverArguments")),
-  ...(await import("../../vllm/engineData")),
+  ...(await import("../../cli/init/command/values")),
+  ...(await import("../../cli/maintain/sparkEntries")),
+  ...(await import("../../cli/models/serverValues")),
+  ...(await import("@local-serving/vllm/argv/serverArguments")),
+  ...(await import("@local-serving/vllm/engineData")),
   ...(await import("../fixtures/machine")),
   ...(await import("../fixtures/services")),
 });
@@ -24,7 +24,7 @@ let read: Awaited<ReturnType<typeof readers>>;
 beforeAll(async () => {
   const { FLAGS } = await import("../../components/settings/flags");
   const { inferenceServer } = await import("../../components/settings/inferenceServer");
-  const { word } = await import("../../components/fields/fields");
+  const { word } = await import("../../components/planned/fields/fields");
   const madeUp = word().optional().describe("It doesn't exist.");
   const row = { setting: "madeUp", flag: "--invented", also: ["-inv"], form: "word" };
   vi.doMock(SETTINGS, () => ({ inferenceServer: inferenceServer.extend({ madeUp }) }));

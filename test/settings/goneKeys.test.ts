@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { parseStackFile } from "../../components/settings/load";
-import { STACK_TEXT } from "../operate/doctor/stack";
+import { STACK_TEXT } from "../cli/doctor/stack";
 
 /** The stack file with another line below its server. */
 const ofServer = (line: string) =>

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { UnreadableInput } from "@local-serving/base/faults/fault";
 import { describe, expect, it } from "vitest";
 import { loadStackFile, parseEngineConfig } from "../../components/settings/load";
-import { UnreadableInput } from "../../faults/fault";
 import { faultsFrom } from "../fixtures/faults";
 import { DIGEST, serverInput } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";

@@ -1,7 +1,7 @@
+import { engineData, engineVersions } from "@local-serving/vllm/engineData";
 import { describe, expect, it } from "vitest";
 import { parseStackFile } from "../../components/settings/load";
 import { FLAGS_WITH_SETTING, repeatedFlags } from "../../components/settings/repeatedSettings";
-import { engineData, engineVersions } from "../../vllm/engineData";
 import { faultsFrom } from "../fixtures/faults";
 import { DIGEST } from "../fixtures/machine";
 

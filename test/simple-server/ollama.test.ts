@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { judgeSimpleServer } from "../../components/preflight/judgeSimpleServer";
 import { readSimpleServer } from "../../components/preflight/readSimpleServer";
-import { PULL_MODEL } from "../../components/simple-server/simpleServer";
+import { PULL_MODEL } from "../../components/services/simple-server/simpleServer";
 import { stack } from "../fixtures/machine";
 import { freePort } from "../layers/freePort";
 import { temporaryFolder } from "../layers/temporaryFolder";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { json, text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { PULL_MODEL } from "../../components/simple-server/simpleServer";
+import { PULL_MODEL } from "../../components/services/simple-server/simpleServer";
 import { httpServer } from "../layers/httpServer";
 
 /** A server that knows the given models and answers a pull with the given lines. */

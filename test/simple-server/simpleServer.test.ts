@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { SYSTEMD_CHECK } from "../../components/host/systemdDropIn";
-import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
+import { declaredResources } from "../../components/program/machine/declaredResources";
 import { stack } from "../fixtures/machine";
 import { CHAT_UI } from "../fixtures/services";
 import { temporaryFolder } from "../layers/temporaryFolder";

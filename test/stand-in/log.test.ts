@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readEngineLog } from "../../components/kv/engineLog";
-import { SIGNS } from "../../operate/rules/registry";
-import { scanLog } from "../../operate/sees/log/scanLog";
-import { READY, STARTED_WITH_PORT, STOPPED } from "../../operate/sees/log/sign";
+import { SIGNS } from "../../cli/rules/registry";
+import { scanLog } from "../../cli/sees/log/scanLog";
+import { READY, STARTED_WITH_PORT, STOPPED } from "../../cli/sees/log/sign";
+import { readEngineLog } from "../../packages/kv/engineLog";
 import { LOG } from "./log";
 
 /** A start, requests and an end of the real vLLM. */
 const RECORDED = readFileSync(
-  join(__dirname, "../operate/doctor/fixtures/vllm-0.30.0/stopped.log"),
+  join(__dirname, "../cli/doctor/fixtures/vllm-0.30.0/stopped.log"),
   "utf8",
 ).split("\n");
 

@@ -1,9 +1,9 @@
+import { imageReference, referenceFault } from "@local-serving/machines/docker/imageReference";
 import { describe, expect, it } from "vitest";
-import { isPep440, sameRelease } from "../../components/releases/releases";
 import images from "../../components/supply/images.json";
 import { believedVllm, judgeServerImage, vllmOf } from "../../components/supply/imageVersions";
+import { isPep440, sameRelease } from "../../components/supply/releases/releases";
 import { versionInTag } from "../../components/supply/tagVersion";
-import { imageReference, referenceFault } from "../../machines/docker/imageReference";
 import { DIGEST } from "../fixtures/machine";
 
 const KNOWN = "sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";

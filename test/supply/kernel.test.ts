@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { HERE } from "@local-serving/machines/address";
+import { filesOf } from "@local-serving/machines/files";
 import { expect, it } from "vitest";
 import { readKernel } from "../../components/supply/kernel";
-import { HERE } from "../../machines/address";
-import { filesOf } from "../../machines/files";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 it("reads kernel, driver and the arguments that matter from where Linux has them", async () => {

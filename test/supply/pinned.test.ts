@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { KV_ENGINE_DEFAULTS } from "@local-serving/kv";
+import { engineVersions } from "@local-serving/vllm/engineData";
 import { expect, it } from "vitest";
-import { KV_ENGINE_DEFAULTS } from "../../components/kv";
 import { pinnedImage, pinnedServer } from "../../components/supply/pinned";
-import { engineVersions } from "../../vllm/engineData";
 
 const SAMPLE = readFileSync(join(__dirname, "../../Pulumi.dgx.yaml"), "utf8");
 

@@ -1,8 +1,8 @@
+import { type ImageReference, imageReference } from "@local-serving/machines/docker/imageReference";
 import { describe, expect, it } from "vitest";
 import { judgeServerImage, taggedVersion } from "../../components/supply/imageVersions";
 import { otherPlatformOf, otherPlatforms } from "../../components/supply/platforms";
 import list from "../../components/supply/platforms.json";
-import { type ImageReference, imageReference } from "../../machines/docker/imageReference";
 
 const read = (image: string): ImageReference =>
   imageReference(image) ?? expect.fail(`${image} is no reference`);

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { lowestAllowed, sameRelease, series, whyRefused } from "../../components/releases/releases";
-import releases from "../../components/releases/releases.json";
+import {
+  lowestAllowed,
+  sameRelease,
+  series,
+  whyRefused,
+} from "../../components/supply/releases/releases";
+import releases from "../../components/supply/releases/releases.json";
 
 describe("the supply list", () => {
   it("gives each refusal a reason, a source and a remedy", () => {

@@ -1,7 +1,12 @@
 import { valid } from "@renovatebot/pep440";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { releaseName, sameRelease, series, whyRefused } from "../../components/releases/releases";
+import {
+  releaseName,
+  sameRelease,
+  series,
+  whyRefused,
+} from "../../components/supply/releases/releases";
 import { versionInTag, vllmInTag } from "../../components/supply/tagVersion";
 
 describe("the version that a tag names", () => {

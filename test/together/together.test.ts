@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { plan } from "../../components/plan/plan";
 import {
   alternatives,
   fitTogether,
@@ -9,7 +8,8 @@ import {
   setsWith,
   stopsFor,
   together,
-} from "../../components/together/together";
+} from "../../components/memory/together/together";
+import { plan } from "../../components/plan/plan";
 import { serverInput, stack } from "../fixtures/machine";
 
 const server = (key: string, takenGiB: number, more: object = {}) => ({

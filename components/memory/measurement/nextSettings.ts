@@ -1,6 +1,6 @@
-import { BYTES_PER_GIB } from "../../../units/memory";
-import { cacheWithin, shareHolding, shareWithin } from "../../../vllm/utilization";
-import { type EngineLog, type EngineRefusal, longestRequest } from "../../kv";
+import { BYTES_PER_GIB } from "@local-serving/base/units/memory";
+import { type EngineLog, type EngineRefusal, longestRequest } from "@local-serving/kv";
+import { cacheWithin, shareHolding, shareWithin } from "@local-serving/vllm/utilization";
 import { leastCacheBytes, shareForWindows } from "../advice";
 import type { ServerKv } from "../serverKv";
 import { outsideKvGiB, type StartedServer } from "./record";

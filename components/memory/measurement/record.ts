@@ -1,6 +1,6 @@
-import { hundredths } from "../../../units/memory";
-import type { EngineLog } from "../../kv";
-import type { MeasuredSettings } from "../../settings/measured";
+import { hundredths } from "@local-serving/base/units/memory";
+import type { EngineLog } from "@local-serving/kv";
+import type { MeasuredSettings } from "../../settings";
 
 /** What is known of a server that was started. */
 export interface StartedServer {

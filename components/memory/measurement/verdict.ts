@@ -1,8 +1,8 @@
-import { BYTES_PER_GIB, hundredths } from "../../../units/memory";
-import { gibRange, timesRange } from "../../../units/ranges";
-import type { EngineLog, EngineRefusal } from "../../kv";
-import { gpusOf } from "../../planned/eachGpu";
-import type { MeasuredSettings } from "../../settings/measured";
+import { BYTES_PER_GIB, hundredths } from "@local-serving/base/units/memory";
+import { gibRange, timesRange } from "@local-serving/base/units/ranges";
+import type { EngineLog, EngineRefusal } from "@local-serving/kv";
+import { gpusOf } from "../../planned";
+import type { MeasuredSettings } from "../../settings";
 import type { ServerKv } from "../serverKv";
 import { type NextSetting, nextSettings } from "./nextSettings";
 import { measuredLines, measurementOf, type StartedServer } from "./record";

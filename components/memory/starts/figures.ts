@@ -1,6 +1,6 @@
-import { hundredths } from "../../../units/memory";
-import { gpusOf } from "../../planned/eachGpu";
-import type { ModelStarts, SeenStart } from "../../planned/schema/seenStart";
+import { hundredths } from "@local-serving/base/units/memory";
+import { gpusOf } from "../../planned";
+import type { ModelStarts, SeenStart } from "../../planned/schema";
 
 /**
  * What a start says of the memory that vLLM charged for all but the KV cache, in GiB of one GPU:

@@ -1,6 +1,6 @@
+import { keptAnswers } from "@local-serving/base/faults/keptAnswers";
 import { parse } from "@renovatebot/pep440";
-import { keptAnswers } from "../../../faults/keptAnswers";
-import type { ModelClass, SeenStart } from "../../planned/schema/seenStart";
+import type { ModelClass, SeenStart } from "../../planned/schema";
 
 /** A server as it is to start, as far as that decides what vLLM takes beside its KV cache. */
 export interface AskedServer {

@@ -1,6 +1,6 @@
-import { isRecord } from "../../../faults/json";
-import type { ModelShape } from "../../kv";
-import type { ModelClass } from "../../planned/schema/seenStart";
+import { isRecord } from "@local-serving/base/faults/json";
+import type { ModelShape } from "@local-serving/kv";
+import type { ModelClass } from "../../planned/schema";
 
 const EXPERTS = ["num_experts", "n_routed_experts", "num_local_experts", "moe_intermediate_size"];
 

@@ -1,10 +1,10 @@
-import { defined } from "../../../faults/defined";
-import { USUAL_DEVICE } from "../../../machines/devices/devices";
-import { hundredths } from "../../../units/memory";
-import type { ModelShape } from "../../kv";
-import type { ModelEvidence } from "../../planned/evidence";
-import type { ModelStarts, SeenStart } from "../../planned/schema/seenStart";
-import type { InferenceServerSettings } from "../../settings/inferenceServer";
+import { defined } from "@local-serving/base/faults/defined";
+import { hundredths } from "@local-serving/base/units/memory";
+import type { ModelShape } from "@local-serving/kv";
+import { USUAL_DEVICE } from "@local-serving/machines/devices/devices";
+import type { ModelEvidence } from "../../planned";
+import type { ModelStarts, SeenStart } from "../../planned/schema";
+import type { InferenceServerSettings } from "../../settings";
 import { adapterSlots, slotsGiB, slotsText } from "../adapterSlots";
 import {
   gpuCount,

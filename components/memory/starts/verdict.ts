@@ -1,5 +1,5 @@
-import type { DataOf } from "../../planned/schema/dataOf";
-import type { startSchema } from "../../planned/schema/kv";
+import type { DataOf } from "@local-serving/base/data/dataOf";
+import type { startSchema } from "@local-serving/kv/schema";
 import { outcomeOf } from "./figures";
 import { besideText, startText } from "./texts";
 import { isLike, type Weighed } from "./weigh";

@@ -1,6 +1,6 @@
-import { hundredths } from "../../../units/memory";
-import { gpusOf } from "../../planned/eachGpu";
-import type { ModelStarts, SeenStart } from "../../planned/schema/seenStart";
+import { hundredths } from "@local-serving/base/units/memory";
+import { gpusOf } from "../../planned";
+import type { ModelStarts, SeenStart } from "../../planned/schema";
 import { type Charge, chargeOf, heldBeside, loadedWeights } from "./figures";
 import { type AskedServer, differencesFrom } from "./likeness";
 

@@ -1,7 +1,7 @@
+import { serverKvSchema } from "@local-serving/kv/schema";
 import * as z from "zod";
 import { containerSchema } from "./container";
 import { fileSchema, secretFileSchema } from "./files";
-import { serverKvSchema } from "./kv";
 import { admissionSchema, ledgerSchema, startNeedsSchema, togetherSchema } from "./memory";
 import { onDemandSchema } from "./onDemand";
 import { hostInstanceSchema } from "./onHost";

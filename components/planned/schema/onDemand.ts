@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { port } from "../../fields/fields";
+import { port } from "../fields";
 
 const text = () => z.string();
 

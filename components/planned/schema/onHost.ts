@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { port } from "../../fields/fields";
+import { port } from "../fields";
 import { fileSchema } from "./files";
 
 // Apart from all other planned data: a plan is made by these two, and only a check of an applied

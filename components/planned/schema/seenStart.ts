@@ -1,6 +1,6 @@
+import type { DataOf } from "@local-serving/base/data/dataOf";
 import * as z from "zod";
 import { strictObject } from "zod";
-import type { DataOf } from "./dataOf";
 
 /** A field that a publisher may have left unsaid: `null`, as a key that is left out. */
 const known = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().default(null);
@@ -20,7 +20,7 @@ const ownLines = strictObject({
 /** One start of a server, with what it ran with. Figures are those of one rank. */
 export const seenStartSchema = strictObject({
   device: known(text()).describe(
-    "Kind of machine: an id of `machines/devices/devices.json`, or a name such as `rtx-5090`.",
+    "Kind of machine: an id of `packages/machines/devices/devices.json`, or a name such as `rtx-5090`.",
   ),
   memory: known(z.enum(["unified", "own"])).describe(
     "Whether CPU and GPU share one memory, or the GPU has its own.",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { port } from "../../fields/fields";
+import { port } from "../fields";
 import { MODEL_KINDS } from "../modelKind";
 import { containerSchema } from "./container";
 import { secretFileSchema } from "./files";

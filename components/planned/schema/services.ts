@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { port } from "../../fields/fields";
+import { port } from "../fields";
 import { containerSchema } from "./container";
 import { fileSchema, secretFileSchema } from "./files";
 import { hostSimpleServerSchema } from "./onHost";

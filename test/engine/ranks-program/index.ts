@@ -1,9 +1,9 @@
 import type { Container } from "@pulumi/docker";
 import { runtime } from "@pulumi/pulumi";
-import { Machine, neededFirst } from "../../../components/machine/machine";
 import { plan } from "../../../components/plan/plan";
 import type { MachinePlan } from "../../../components/plan/types";
 import type { PlannedContainer } from "../../../components/planned/container";
+import { Machine, neededFirst } from "../../../components/program/machine/machine";
 import { parseEngineConfig } from "../../../components/settings/load";
 
 /**

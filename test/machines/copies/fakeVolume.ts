@@ -10,8 +10,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { chatUi } from "../../../components/chat-ui/service";
-import { copiesEnvironment, copiesWords } from "../../../machines/copies/dataCopies";
+import { copiesEnvironment, copiesWords } from "@local-serving/machines/copies/dataCopies";
+import { chatUi } from "../../../components/services/chat-ui/service";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 
 export const OLD = "ghcr.io/open-webui/open-webui:v0.11.3";

@@ -1,7 +1,7 @@
+import { fingerprintOfConfig, fingerprintOfText } from "@local-serving/machines/update/fingerprint";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { fingerprintOfConfig, fingerprintOfText } from "../../../machines/update/fingerprint";
 import { stackInput } from "../../fixtures/machine";
 
 /** A configuration as the engine hands it to the program. */

@@ -1,5 +1,5 @@
+import { lives, thisProcess } from "@local-serving/machines/update/process";
 import { expect, it } from "vitest";
-import { lives, thisProcess } from "../../../machines/update/process";
 
 it.each([
   ["itself", {}, true],

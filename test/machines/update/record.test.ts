@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { HERE } from "@local-serving/machines/address";
+import { readRecord, recordPathOn } from "@local-serving/machines/update/readRecord";
+import { recordIn, recordText } from "@local-serving/machines/update/record";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { HERE } from "../../../machines/address";
-import { readRecord, recordPathOn } from "../../../machines/update/readRecord";
-import { recordIn, recordText } from "../../../machines/update/record";
 import { FAILED, UNDER_WAY } from "../../fixtures/update";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 

@@ -1,3 +1,4 @@
+import { SOME_WORDS, UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import { describe, expect, it } from "vitest";
 import { TYPE } from "../../../components/planned/type";
 import {
@@ -8,7 +9,6 @@ import {
   reachesGpus,
   variables,
 } from "../../../policies/lib/container";
-import { SOME_WORDS, UNKNOWN } from "../../../vllm/argv/unknown";
 
 describe("what a health check runs", () => {
   it.each<[string, unknown, unknown[][]]>([

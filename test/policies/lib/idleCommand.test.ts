@@ -1,8 +1,8 @@
+import { serverInvocations } from "@local-serving/vllm/argv/serverInvocations";
+import { UNKNOWN, type Word } from "@local-serving/vllm/argv/unknown";
 import { describe, expect, it } from "vitest";
 import { launchOf } from "../../../policies/lib/container";
 import { isIdle, isIdleCommand } from "../../../policies/lib/idleCommand";
-import { serverInvocations } from "../../../vllm/argv/serverInvocations";
-import { UNKNOWN, type Word } from "../../../vllm/argv/unknown";
 import { IMAGE } from "../declared";
 
 const words = (text: string) => (text === "" ? [] : text.split(" "));

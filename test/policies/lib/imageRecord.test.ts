@@ -1,3 +1,5 @@
+import { UNKNOWN } from "@local-serving/vllm/argv/unknown";
+import { engineData, newestEngineData } from "@local-serving/vllm/engineData";
 import { describe, expect, it } from "vitest";
 import { imageRecordName } from "../../../components/inference-server/plannedServer";
 import { TYPE } from "../../../components/planned/type";
@@ -8,8 +10,6 @@ import {
   type RecordedImage,
   recordsIn,
 } from "../../../policies/lib/imageRecord";
-import { UNKNOWN } from "../../../vllm/argv/unknown";
-import { engineData, newestEngineData } from "../../../vllm/engineData";
 import { DIGEST, IMAGE, UNTAGGED } from "../declared";
 
 const recorded = (props: Record<string, unknown>, name = "r") => ({

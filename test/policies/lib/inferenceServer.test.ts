@@ -1,8 +1,8 @@
+import { groupOf } from "@local-serving/vllm/argv/group";
+import { UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import { describe, expect, it } from "vitest";
 import { TYPE } from "../../../components/planned/type";
 import { readContainer, readDeclared, serversIn } from "../../../policies/lib/inferenceServer";
-import { groupOf } from "../../../vllm/argv/group";
-import { UNKNOWN } from "../../../vllm/argv/unknown";
 import { DIGEST, IMAGE } from "../declared";
 
 type Props = Record<string, unknown>;

@@ -1,8 +1,8 @@
+import { serverInvocations } from "@local-serving/vllm/argv/serverInvocations";
+import { SOME_WORDS, UNKNOWN, type Word } from "@local-serving/vllm/argv/unknown";
 import { describe, expect, it } from "vitest";
 import { gatedEntrypoint } from "../../../components/inference-server/startGate";
 import { invocationsOf } from "../../../policies/lib/invocations";
-import { serverInvocations } from "../../../vllm/argv/serverInvocations";
-import { SOME_WORDS, UNKNOWN, type Word } from "../../../vllm/argv/unknown";
 
 const GATE = gatedEntrypoint("vllm-b-8001");
 const ARGUMENTS = ["org/model", "--port", "8001", "--gpu-memory-utilization", "0.45"];

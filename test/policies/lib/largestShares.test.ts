@@ -1,7 +1,7 @@
+import { UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import { expect, it } from "vitest";
 import { TYPE } from "../../../components/planned/type";
 import { cacheTooSmall, countedAdapters, largestShares } from "../../../policies/lib/largestShares";
-import { UNKNOWN } from "../../../vllm/argv/unknown";
 
 const GIB = 2 ** 30;
 const machine = (memory: Record<string, unknown>) => ({

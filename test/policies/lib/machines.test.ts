@@ -1,10 +1,10 @@
+import { SSH_OPTIONS } from "@local-serving/machines/onMachine";
+import { UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import { describe, expect, it } from "vitest";
-import { bridge } from "../../../components/bridge/service";
 import { TYPE } from "../../../components/planned/type";
-import { SSH_OPTIONS } from "../../../machines/onMachine";
+import { bridge } from "../../../components/services/bridge/service";
 import type { DeclaredResource } from "../../../policies/lib/container";
 import { byComputer, byMachine, serverRecords } from "../../../policies/lib/machines";
-import { UNKNOWN } from "../../../vllm/argv/unknown";
 
 type More = Partial<DeclaredResource>;
 

@@ -1,3 +1,4 @@
+import { SOME_WORDS, UNKNOWN, type Word } from "@local-serving/vllm/argv/unknown";
 import { describe, expect, it } from "vitest";
 import {
   engineOf,
@@ -6,7 +7,6 @@ import {
   namesShare,
   ownEngine,
 } from "../../../policies/lib/otherEngines";
-import { SOME_WORDS, UNKNOWN, type Word } from "../../../vllm/argv/unknown";
 
 const words = (text: string) => text.split(" ");
 

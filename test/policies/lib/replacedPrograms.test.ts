@@ -1,3 +1,4 @@
+import { SOME_WORDS, UNKNOWN, type Word } from "@local-serving/vllm/argv/unknown";
 import { describe, expect, it } from "vitest";
 import { launchOf } from "../../../policies/lib/container";
 import {
@@ -6,7 +7,6 @@ import {
   runsItsOwn,
   steers,
 } from "../../../policies/lib/replacedPrograms";
-import { SOME_WORDS, UNKNOWN, type Word } from "../../../vllm/argv/unknown";
 
 const words = (text: string) => text.split(" ");
 

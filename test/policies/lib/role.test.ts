@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { bridge } from "../../../components/bridge/service";
-import { chatUi } from "../../../components/chat-ui/service";
 import { TYPE } from "../../../components/planned/type";
+import { bridge } from "../../../components/services/bridge/service";
+import { chatUi } from "../../../components/services/chat-ui/service";
 import { declaredRole, packagesOf, roleByName, roleOf } from "../../../policies/lib/role";
 
 describe("what an image serves by its name", () => {

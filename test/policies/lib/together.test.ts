@@ -1,3 +1,4 @@
+import { UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import { describe, expect, it } from "vitest";
 import { LABEL } from "../../../components/planned/container";
 import { TYPE } from "../../../components/planned/type";
@@ -7,7 +8,6 @@ import {
   largestTogether,
   saysOnRequest,
 } from "../../../policies/lib/together";
-import { UNKNOWN } from "../../../vllm/argv/unknown";
 
 const machine = (servers: unknown, sets: unknown) => ({
   type: TYPE.machine,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { MESSAGES_CLIENT } from "../../../components/clients/claudeCode";
-import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
+import { declaredResources } from "../../../components/program/machine/declaredResources";
 import { stack } from "../../fixtures/machine";
 import { ALL_CLIENTS, BRIDGE, CHAT_UI, HOME } from "../../fixtures/services";
 import { container, DIGEST, declared, said, UNKNOWN_LIST, UNKNOWN_TEXT } from "../declared";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
+import { declaredResources } from "../../../components/program/machine/declaredResources";
 import { judge } from "../../../policies/judge";
 import { stack } from "../../fixtures/machine";
 import { HOME } from "../../fixtures/services";

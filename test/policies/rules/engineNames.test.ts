@@ -1,3 +1,11 @@
+import type { Word } from "@local-serving/vllm/argv/unknown";
+import {
+  droppedVariables,
+  engineData,
+  engineVersions,
+  newestEngineData,
+  optionInsteadOf,
+} from "@local-serving/vllm/engineData";
 import { describe, expect, it } from "vitest";
 import { launchArguments } from "../../../components/inference-server/launchArguments";
 import { served } from "../../../components/inference-server/serve";
@@ -5,14 +13,6 @@ import { LABEL } from "../../../components/planned/container";
 import { loadStackFile } from "../../../components/settings/load";
 import { serversIn } from "../../../policies/lib/inferenceServer";
 import { engineFaults } from "../../../policies/rules/engineNames";
-import type { Word } from "../../../vllm/argv/unknown";
-import {
-  droppedVariables,
-  engineData,
-  engineVersions,
-  newestEngineData,
-  optionInsteadOf,
-} from "../../../vllm/engineData";
 import {
   CLEAN_COMMAND,
   container,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
+import { declaredResources } from "../../../components/program/machine/declaredResources";
 import { stackSettings } from "../../../components/settings/stackSettings";
 import { judge } from "../../../policies/judge";
 import { DIGEST, stack, stackInput } from "../../fixtures/machine";

@@ -1,10 +1,9 @@
+import { hundredths } from "@local-serving/base/units/memory";
 import { describe, expect, it } from "vitest";
-import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
+import { declaredResources } from "../../../components/program/machine/declaredResources";
 import { judge } from "../../../policies/judge";
-
-import { hundredths } from "../../../units/memory";
 import { stack } from "../../fixtures/machine";
 import { container, declared, said, UNKNOWN_LIST, UNKNOWN_TEXT, verdictsOf } from "../declared";
 

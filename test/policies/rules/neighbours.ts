@@ -1,4 +1,4 @@
-import { READ_VERSIONS } from "../../../vllm/argv/versionReadings";
+import { READ_VERSIONS } from "@local-serving/vllm/argv/versionReadings";
 import { DIGEST } from "../declared";
 
 type Props = Record<string, unknown>;

@@ -1,9 +1,9 @@
+import { UNKNOWN } from "@local-serving/vllm/argv/unknown";
 import { describe, expect, it } from "vitest";
-import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
+import { declaredResources } from "../../../components/program/machine/declaredResources";
 import { judge } from "../../../policies/judge";
-import { UNKNOWN } from "../../../vllm/argv/unknown";
 import { stack } from "../../fixtures/machine";
 import { KEY_VARIABLE, machine, SHA256 } from "../../fixtures/onDemand";
 import { BRIDGE, CHAT_UI, HOME } from "../../fixtures/services";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
 import { LABEL } from "../../../components/planned/container";
 import { TYPE } from "../../../components/planned/type";
+import { declaredResources } from "../../../components/program/machine/declaredResources";
 import { judge } from "../../../policies/judge";
 import { serverInput, stack } from "../../fixtures/machine";
 import { declared, hostInstance, IMAGE, said, server } from "../declared";

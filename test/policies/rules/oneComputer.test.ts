@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
+import { declaredResources } from "../../../components/program/machine/declaredResources";
 import { stackSettings } from "../../../components/settings/stackSettings";
 import { judge } from "../../../policies/judge";
 import type { DeclaredResource } from "../../../policies/lib/container";

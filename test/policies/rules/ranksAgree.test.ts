@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { type Declared, declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
+import {
+  type Declared,
+  declaredResources,
+} from "../../../components/program/machine/declaredResources";
 import { judge } from "../../../policies/judge";
 import { serverInput } from "../../fixtures/machine";
 import { ranks } from "../../fixtures/ranks";

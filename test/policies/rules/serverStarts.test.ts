@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
+import { declaredResources } from "../../../components/program/machine/declaredResources";
 import { judge } from "../../../policies/judge";
 import { serverInput, stack } from "../../fixtures/machine";
 import { declared, IMAGE, serving, UNKNOWN_TEXT, verdictsOf } from "../declared";

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { isRecord, textOr } from "@local-serving/base/faults/json";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { isRecord, textOr } from "../../../faults/json";
 import { planned } from "../../fixtures/services";
 import { freePort } from "../../layers/freePort";
 import { FakeVolume, NEW, OLD } from "../../machines/copies/fakeVolume";

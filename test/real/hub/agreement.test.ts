@@ -1,10 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { cacheHere, isWhole, snapshotOf, weightsOf } from "@local-serving/machines/hubCache";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { explained } from "../../../components/fetch/causes";
-import { cacheHere, isWhole, snapshotOf, weightsOf } from "../../../machines/hubCache";
-import { run } from "../../layers/run";
-import { temporaryFolder } from "../../layers/temporaryFolder";
+import { explained } from "../../../components/preflight/fetch/causes";
 import {
   CAME,
   type Came,
@@ -13,8 +11,10 @@ import {
   hubOf,
   ourReading,
   wholeOf,
-} from "../../operate/fetch/hubCases";
-import { MODEL } from "../../operate/fetch/standInHub";
+} from "../../cli/fetch/hubCases";
+import { MODEL } from "../../cli/fetch/standInHub";
+import { run } from "../../layers/run";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { fromPyPI, type Program } from "../programs";
 
 /** Bytes of a file of the weights: some pieces, so that a line can be cut in between. */

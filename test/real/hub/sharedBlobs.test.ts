@@ -1,12 +1,12 @@
 import { delimiter, dirname, join, resolve } from "node:path";
+import { cachedModels, cacheHere } from "@local-serving/machines/hubCache";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { leftovers } from "../../../cli/inventory/leftovers";
 import { plan } from "../../../components/plan/plan";
-import { cachedModels, cacheHere } from "../../../machines/hubCache";
-import { leftovers } from "../../../operate/inventory/leftovers";
+import { FakeDocker } from "../../cli/fakeDocker";
 import { stack } from "../../fixtures/machine";
 import { mustRun, run } from "../../layers/run";
 import { temporaryFolder } from "../../layers/temporaryFolder";
-import { FakeDocker } from "../../operate/fakeDocker";
 import { fromPyPI } from "../programs";
 
 describe("models whose files huggingface_hub shares in one cache", () => {

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { KV_ENGINE_DEFAULTS } from "@local-serving/kv";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { KV_ENGINE_DEFAULTS } from "../../../components/kv";
 import { servingKv } from "./askServing";
 import { type Answer, askVllm, SECONDS } from "./askVllm";
 import {

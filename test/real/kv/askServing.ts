@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runServing } from "../../operate/runServing";
+import { runServing } from "../../cli/runServing";
 import type { Case } from "./cases";
 
 export async function servingKv(

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { KvEngineSettings } from "../../../components/kv";
+import type { KvEngineSettings } from "@local-serving/kv";
 import { runToEnd } from "../process";
 import type { Case } from "./cases";
 

@@ -1,5 +1,5 @@
+import { type KvEngineSettings, kvPlan, modelShape } from "@local-serving/kv";
 import fc from "fast-check";
-import { type KvEngineSettings, kvPlan, modelShape } from "../../../components/kv";
 import { FAMILIES, type Family } from "./families";
 import type { Config } from "./parts";
 

@@ -1,5 +1,5 @@
+import type { KvEngineSettings } from "@local-serving/kv";
 import fc from "fast-check";
-import type { KvEngineSettings } from "../../../components/kv";
 import {
   COMPRESSED,
   type Config,

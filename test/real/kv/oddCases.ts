@@ -1,4 +1,4 @@
-import type { KvEngineSettings } from "../../../components/kv";
+import type { KvEngineSettings } from "@local-serving/kv";
 import type { Case } from "./cases";
 import type { Config } from "./parts";
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type KvEngineSettings, modelShape } from "../../../components/kv";
+import { type KvEngineSettings, modelShape } from "@local-serving/kv";
 import type { Case } from "./cases";
 import {
   COMPRESSED,

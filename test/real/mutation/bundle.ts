@@ -11,7 +11,7 @@ const ROOT = join(__dirname, "../../..");
 
 /** The tests that must catch the mutants. */
 const TESTS = [
-  ...["test/policies", "test/vllm/argv", "test/supply"].flatMap((folder) =>
+  ...["test/policies", "packages/vllm/test/argv", "test/supply"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
       .filter((file) => file.endsWith(".test.ts"))
       .map((file) => `${folder}/${file}`),

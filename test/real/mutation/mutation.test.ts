@@ -10,14 +10,14 @@ const ofFolder = (folder: string): string[] =>
     .map((file) => `${folder}/${file}`);
 
 /**
- * The rules, and what reads containers and releases for them. What reads arguments, `vllm/argv`, is
+ * The rules, and what reads containers and releases for them. What reads arguments, `packages/vllm/argv`, is
  * left out: property tests hold it.
  */
 const FILES = [
   ...ofFolder("policies/rules"),
   ...ofFolder("policies/lib"),
   "policies/judge.ts",
-  "components/releases/releases.ts",
+  "components/supply/releases/releases.ts",
 ];
 
 const keyOf = ({ file, within, from, to }: Omit<Mutant, "line">): string =>

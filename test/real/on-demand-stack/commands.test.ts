@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ask } from "@local-serving/base/http/ask";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ask } from "../../../http/ask";
+import { runServing } from "../../cli/runServing";
 import { pinnedImage } from "../../docker/image";
 import { describeEngineWithGpus } from "../../engine/available";
 import { type UnitPrograms, unitPrograms } from "../../engine/on-demand/unitPrograms";
@@ -10,7 +11,6 @@ import { type StackParts, stackConfig } from "../../engine/stackConfig";
 import { Workspace } from "../../engine/workspace";
 import { freePort } from "../../layers/freePort";
 import { mustRun } from "../../layers/run";
-import { runServing } from "../../operate/runServing";
 import { llamaSwap } from "../onDemand/rig";
 
 /**

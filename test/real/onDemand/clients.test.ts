@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { jsonIn, objectOr, objectsIn } from "@local-serving/base/faults/json";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ON_DEMAND_KEY_VARIABLE } from "../../../components/bridge/bridgeConfig";
 import type { MachinePlan } from "../../../components/plan/types";
-import { jsonIn, objectOr, objectsIn } from "../../../faults/json";
+import { ON_DEMAND_KEY_VARIABLE } from "../../../components/services/bridge/bridgeConfig";
 import { KEY_VARIABLE, onRequest, plannedOnDemand, RESIDENT } from "../../fixtures/onDemand";
 import { BRIDGE, fileOf } from "../../fixtures/services";
 import { type Ran, runToEnd, type Serving, serveUntilReady } from "../process";

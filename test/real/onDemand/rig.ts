@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { get } from "node:http";
 import { delimiter, join } from "node:path";
 import { gatedEntrypoint } from "../../../components/inference-server/startGate";
-import { wrapperText } from "../../../components/on-demand/wrapperText";
+import { wrapperText } from "../../../components/services/on-demand/wrapperText";
 import { type OwnDaemon, startOwnDaemon } from "../docker/ownDaemon";
 import { importRoot, putProgram, rootWithServer } from "./image";
 import { makeNetwork, type OwnNetwork } from "./network";

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isRecord, jsonIn, objectOr, objectsIn } from "@local-serving/base/faults/json";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { isRecord, jsonIn, objectOr, objectsIn } from "../../../faults/json";
 import { copyTools } from "../../docker/rootfs";
 import { onRequest, plannedOnDemand } from "../../fixtures/onDemand";
 import { mustRun } from "../../layers/run";

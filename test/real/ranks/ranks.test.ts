@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
-import type { ProbeResult } from "../../../operate/verify/probe";
+import type { ProbeResult } from "../../../cli/verify/probe";
 import { describeEngineWithDocker } from "../../engine/available";
 import { digestOf, TOTAL_GIB } from "../../engine/stackConfig";
 import type { Update } from "../../engine/update";

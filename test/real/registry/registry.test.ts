@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { readHost } from "../../../operate/sees/computer/computer";
+import { readHost } from "../../../cli/sees/computer/computer";
 import { version } from "../../../package.json";
+import { madeMachine } from "../../cli/init/madeMachine";
 import { pinnedImage } from "../../docker/image";
 import { engineEnvironment } from "../../engine/environment";
 import { stackConfig } from "../../engine/stackConfig";
@@ -11,7 +12,6 @@ import { readUpdate, type Update } from "../../engine/update";
 import { freePort } from "../../layers/freePort";
 import { mustRun, run } from "../../layers/run";
 import { temporaryFolder } from "../../layers/temporaryFolder";
-import { madeMachine } from "../../operate/init/madeMachine";
 import { title } from "../programs";
 import { type PackageRegistry, startPackageRegistry } from "./packageRegistry";
 
@@ -151,7 +151,7 @@ describe.skipIf("missing" in verdaccio)(
 
     applying("shows what a newer release changes on the machine, and pins it", async () => {
       await registry.publish(NEWER);
-      // As UPGRADE.md has it.
+      // As docs/upgrade.md has it.
       const outdated = await run("npm", ["outdated", "--json", "local-serving"], {
         cwd: folder,
         env,

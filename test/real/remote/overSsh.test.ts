@@ -4,17 +4,17 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { commandOn } from "@local-serving/machines/onMachine";
 import { afterAll, beforeAll, expect, inject, it, vi } from "vitest";
+import { hostOf } from "../../../cli/sees/host";
 import { HOST_FILE_SCRIPT, hostFileRequest } from "../../../components/host/hostFileRequest";
-import { commandOn } from "../../../machines/onMachine";
-import { hostOf } from "../../../operate/sees/host";
+import { COMMIT, MODEL, StandInHub } from "../../cli/fetch/standInHub";
 import { hubToolImage } from "../../docker/hubTool";
 import { makeImage } from "../../docker/makeImage";
 import { describeEngineWithDocker } from "../../engine/available";
 import { Workspace } from "../../engine/workspace";
 import { describeLayer } from "../../layers/describeLayer";
 import { type Finished, run } from "../../layers/run";
-import { COMMIT, MODEL, StandInHub } from "../../operate/fetch/standInHub";
 import { listening } from "../../stand-in/listening";
 import { type Client, type Machine, machineMissing, makeClient, startMachine } from "./machine";
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { eachLine } from "../../../commandLine/run";
+import { eachLine } from "@local-serving/base/commandLine/run";
 
 /** What Docker said of the servers of a network, from `docker events`, in hundredths of a share. */
 export interface SampledMemory {

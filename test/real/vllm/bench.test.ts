@@ -2,10 +2,10 @@ import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
+import { asContainer } from "../../cli/bench/asContainer";
+import { runServing } from "../../cli/runServing";
 import { serverInput } from "../../fixtures/machine";
 import { temporaryFolder } from "../../layers/temporaryFolder";
-import { asContainer } from "../../operate/bench/asContainer";
-import { runServing } from "../../operate/runServing";
 import { installEngine, serveEngine } from "./engine";
 
 /** Installing an engine, its start, and the client's starts, on a busy machine. */

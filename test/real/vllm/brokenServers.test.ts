@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ServerSeen } from "../../../operate/rules/serverSeen";
-import { summaryOf } from "../../../operate/verify/report";
-import { probesOf } from "../../../operate/verify/run/catalog";
+import type { ServerSeen } from "../../../cli/rules/serverSeen";
+import { summaryOf } from "../../../cli/verify/report";
+import { probesOf } from "../../../cli/verify/run/catalog";
+import { failed, found, planned, startPlanned } from "../../cli/verify/environment";
 import { DIGEST } from "../../fixtures/machine";
-import { failed, found, planned, startPlanned } from "../../operate/verify/environment";
 import { BROKEN_SERVERS, type BrokenCase, startBroken, WINDOW } from "./brokenServers";
 import { type Engine, installEngine } from "./engine";
 
@@ -14,7 +14,7 @@ const VERSION = "0.30.0";
 const START_MS = 1_200_000;
 const RUN_MS = 1_200_000;
 
-/** Folder that gets what the probes saw, which test/operate/rules/ is held against. */
+/** Folder that gets what the probes saw, which test/cli/rules/ is held against. */
 const RECORDED_IN = process.env.RECORDED_IN;
 
 function stackOf(port: number, { declared = {} }: BrokenCase) {

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { Api } from "../../../operate/sees/api";
-import { cacheCounters, readMetrics } from "../../../operate/sees/metrics";
-import { longText } from "../../../operate/verify/tools";
+import { Api } from "../../../cli/sees/api";
+import { cacheCounters, readMetrics } from "../../../cli/sees/metrics";
+import { longText } from "../../../cli/verify/tools";
 import { freePort } from "../../layers/freePort";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { xmlCall } from "../../stand-in/faults/callAsText";

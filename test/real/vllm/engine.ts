@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { start } from "../../../commandLine/run";
+import { start } from "@local-serving/base/commandLine/run";
 import { freePort } from "../../layers/freePort";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { REAL_STARTS } from "../../operate/doctor/realStarts";
+import { REAL_STARTS } from "../../cli/doctor/realStarts";
 import { ENGINE_VERSIONS, type Engine, installEngine } from "./engine";
 import { FAILING_STARTS, failedStart } from "./failingStarts";
 import { told } from "./told";

@@ -1,8 +1,8 @@
 import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { isRecord, jsonIn, objectOr, objectsIn } from "@local-serving/base/faults/json";
 import { afterAll, beforeAll, expect, inject } from "vitest";
-import { isRecord, jsonIn, objectOr, objectsIn } from "../../../faults/json";
-import type { ProbeResult } from "../../../operate/verify/probe";
+import type { ProbeResult } from "../../../cli/verify/probe";
 import { digestOf, stackConfig } from "../../engine/stackConfig";
 import { Workspace } from "../../engine/workspace";
 import { freePort } from "../../layers/freePort";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { probesOf } from "../../../operate/verify/run/catalog";
-import { machineOf, planned, run } from "../../operate/verify/environment";
+import { probesOf } from "../../../cli/verify/run/catalog";
+import { machineOf, planned, run } from "../../cli/verify/environment";
 import {
   answering,
   type Engine,

@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fromFiles } from "../../../operate/doctor/read/fromFiles";
-import { reportsOf } from "../../../operate/rules/report";
+import { fromFiles } from "../../../cli/doctor/read/fromFiles";
+import { reportsOf } from "../../../cli/rules/report";
+import { STACK_TEXT, stackOf } from "../../cli/doctor/stack";
 import { temporaryFolder } from "../../layers/temporaryFolder";
-import { STACK_TEXT, stackOf } from "../../operate/doctor/stack";
 
 /** What doctor says of a log, by the names of its diagnoses. */
 export async function told(log: string): Promise<string[]> {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ProbeResult } from "../../../operate/verify/probe";
-import { probesOf } from "../../../operate/verify/run/catalog";
-import { CHAT } from "../../../operate/verify/surfaces/chat";
-import type { Question } from "../../../operate/verify/surfaces/surface";
-import { READ_FILE } from "../../../operate/verify/tools";
+import type { ProbeResult } from "../../../cli/verify/probe";
+import { probesOf } from "../../../cli/verify/run/catalog";
+import { CHAT } from "../../../cli/verify/surfaces/chat";
+import type { Question } from "../../../cli/verify/surfaces/surface";
+import { READ_FILE } from "../../../cli/verify/tools";
+import { planned, run } from "../../cli/verify/environment";
 import { DIGEST } from "../../fixtures/machine";
-import { planned, run } from "../../operate/verify/environment";
 import {
   ENGINE_VERSIONS,
   type Engine,

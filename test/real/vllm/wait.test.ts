@@ -2,12 +2,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { Api } from "../../../operate/sees/api";
-import { readMetrics } from "../../../operate/sees/metrics";
+import { Api } from "../../../cli/sees/api";
+import { readMetrics } from "../../../cli/sees/metrics";
+import { FakeDocker, inspected } from "../../cli/fakeDocker";
+import { runServing } from "../../cli/runServing";
 import { serverInput } from "../../fixtures/machine";
 import { temporaryFolder } from "../../layers/temporaryFolder";
-import { FakeDocker, inspected } from "../../operate/fakeDocker";
-import { runServing } from "../../operate/runServing";
 import { type Engine, installEngine, type RunningEngine, startEngine } from "./engine";
 
 /**

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, inject } from "vitest";
-import type { ProbeResult } from "../../../operate/verify/probe";
+import type { ProbeResult } from "../../../cli/verify/probe";
 import { digestOf, stackConfig } from "../../engine/stackConfig";
 import { Workspace } from "../../engine/workspace";
 import { freePort } from "../../layers/freePort";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { parseYaml } from "@local-serving/base/faults/yamlDocument";
 import { PLACEHOLDER_KEY } from "../../../components/planned";
-import { parseYaml } from "../../../faults/yamlDocument";
 import { type BridgeFault, startBridge } from "../bridge";
 import { isObject, objects } from "../exchange";
 

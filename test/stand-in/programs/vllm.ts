@@ -1,4 +1,4 @@
-import { defined } from "../../../faults/defined";
+import { defined } from "@local-serving/base/faults/defined";
 import { parseServerArguments, RefusedArguments } from "../arguments";
 import { benchServe } from "../benchClient";
 import { OTHER_FAULTS } from "../faults";

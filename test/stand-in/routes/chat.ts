@@ -1,4 +1,4 @@
-import { defined } from "../../../faults/defined";
+import { defined } from "@local-serving/base/faults/defined";
 import { checkFields, RefusedRequest } from "../errors";
 import {
   answeringName,

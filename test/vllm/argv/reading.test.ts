@@ -1,11 +1,11 @@
+import { isPlaceholder, isSecretName } from "@local-serving/base/faults/secrets";
+import { shareFrom } from "@local-serving/vllm/argv/memoryDemand";
+import { plainProps, UNKNOWN } from "@local-serving/vllm/argv/unknown";
+import { largestThatFits, shareText, tenThousandths } from "@local-serving/vllm/utilization";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { atLeast, isPep440, series } from "../../../components/releases/releases";
-import { isPlaceholder, isSecretName } from "../../../faults/secrets";
+import { atLeast, isPep440, series } from "../../../components/supply/releases/releases";
 import { roleByName } from "../../../policies/lib/role";
-import { shareFrom } from "../../../vllm/argv/memoryDemand";
-import { plainProps, UNKNOWN } from "../../../vllm/argv/unknown";
-import { largestThatFits, shareText, tenThousandths } from "../../../vllm/utilization";
 import {
   DIGEST,
   UNKNOWN_LIST,

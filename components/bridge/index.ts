@@ -1,3 +1,0 @@
-/** The door of the bridge: what policies judge of a LiteLLM, and what its figures are called. */
-export { CLIENT_LABEL, MASTER_KEY_VARIABLE } from "./bridgeConfig";
-export { onOtherMachine } from "./settings";

@@ -1,0 +1,1 @@
+export { ranks } from "./ranks";

@@ -1,0 +1,2 @@
+export { HarnessFiles } from "./harnessFiles";
+export { harnessWarnings, plannedHarness } from "./plannedHarness";

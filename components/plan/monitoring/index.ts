@@ -1,0 +1,2 @@
+export { Monitoring } from "./monitoring";
+export { monitoringFiles } from "./monitoringFiles";

@@ -1,0 +1,1 @@
+export { chatUi } from "./service";

@@ -1,6 +1,0 @@
-import "../faults/interpretSchemas";
-import { todaysWords } from "./earlierWords";
-import { main } from "./main";
-import { serving } from "./servingCommand";
-
-void main(serving, todaysWords(process.argv.slice(2)));
