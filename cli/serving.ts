@@ -1,6 +1,7 @@
 import "@local-serving/base/faults/interpretSchemas";
+import { runProgram } from "@local-serving/base/commandLine/program";
 import { todaysWords } from "./earlierWords";
-import { main } from "./main";
 import { serving } from "./servingCommand";
+import { keyReference } from "./stack/keyReference";
 
-void main(serving, todaysWords(process.argv.slice(2)));
+void runProgram("serving", serving, todaysWords(process.argv.slice(2)), keyReference);

@@ -1,6 +1,7 @@
 import type { CommandTable } from "@local-serving/base/commandLine/command";
+import { MORE_COMMANDS } from "@local-serving/base/commandLine/program";
 import type { Command } from "commander";
-import { commandLineOf, MORE_COMMANDS } from "./commandLineOf";
+import { commandLineOf } from "./commandLineOf";
 import { PLAN_DESCRIPTION } from "./planDescription";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */

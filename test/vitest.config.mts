@@ -20,7 +20,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "pure",
-          include: ["test/**/*.test.ts"],
+          include: ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"],
           exclude: [...REAL_PARTS, ...INSTALLED_PROGRAMS],
           // Loading our modules anew for each file took a third of the time.
           isolate: false,

@@ -1,3 +1,3 @@
-// What the plugin's component is made with. Its source is index.ts of the package, its types are in
-// serving.d.ts.
-module.exports = { Serving: require("../run.cjs").runNow("program").Serving };
+// What the plugin's component is made with, as it lies in plugin/ of the package. Its source is index.ts there, its types
+// are in serving.d.ts.
+module.exports = { Serving: require("../bundle/run.cjs").runNow("program").Serving };

@@ -14,7 +14,8 @@ import {
 } from "@local-serving/base/faults/fault";
 import { isHere } from "@local-serving/machines/address";
 import { type Command, Option } from "commander";
-import { type MachinePlan, serversOn } from "../../components/plan";
+import type { MachinePlan } from "../../components/plan";
+import { serversOn } from "../../components/planned";
 import { emptyNotes, fromFiles, GIVEN, type GivenFiles } from "../doctor/read/fromFiles";
 import {
   cutShortNotes,

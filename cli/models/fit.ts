@@ -12,8 +12,8 @@ import {
   startVerdictOf,
   sureShare,
 } from "../../components/memory";
-import { type Plan, placesOf, plan } from "../../components/plan";
-import { isPooling } from "../../components/planned";
+import { type Plan, plan } from "../../components/plan";
+import { isPooling, placesOf } from "../../components/planned";
 import { declaredResources } from "../../components/program/machine";
 import { inferenceServer, type StackSettings } from "../../components/settings";
 import { type Judged, judge } from "../../policies/judge";

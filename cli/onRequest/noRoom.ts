@@ -4,8 +4,8 @@ import { listOf } from "@local-serving/base/faults/quoting";
 import { type ContainerState, memoryAsked } from "@local-serving/machines/docker/containers";
 import { takenBy } from "../../components/memory";
 import { stopsFor } from "../../components/memory/together";
-import { type MachinePlan, serversOn, wordFor } from "../../components/plan";
-import { LABEL } from "../../components/planned";
+import { type MachinePlan, wordFor } from "../../components/plan";
+import { LABEL, serversOn } from "../../components/planned";
 import { typedOn } from "../stack/typed";
 
 /** Docker's words for a container that holds its memory. */

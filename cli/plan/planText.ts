@@ -12,8 +12,13 @@ import { styled } from "@local-serving/base/commandLine/output";
 import { asItIs } from "@local-serving/base/commandLine/ownCommand";
 import { counted } from "@local-serving/base/faults/quoting";
 import { FEATURES } from "../../components/features";
-import { type MachinePlan, type Plan, placesOf, serversOn } from "../../components/plan";
-import type { PlannedContainer, PlannedFile } from "../../components/planned";
+import type { MachinePlan, Plan } from "../../components/plan";
+import {
+  type PlannedContainer,
+  type PlannedFile,
+  placesOf,
+  serversOn,
+} from "../../components/planned";
 import { SIMPLE_SERVER } from "../../components/planned/fields";
 import type { Judged } from "../../policies/judge";
 import { rules } from "../../policies/rules";

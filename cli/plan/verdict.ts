@@ -1,6 +1,7 @@
 import { capital } from "@local-serving/base/faults/quoting";
 import { unweighedText } from "../../components/memory/model-name";
-import { type MachinePlan, serversOn } from "../../components/plan";
+import type { MachinePlan } from "../../components/plan";
+import { serversOn } from "../../components/planned";
 import type { Judged } from "../../policies/judge";
 import { graveWarnings } from "./memoryText";
 

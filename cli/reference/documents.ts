@@ -1,64 +1,43 @@
-import { analyticsSchema, KEYLESS_VARIABLES } from "@local-serving/harness/analytics/schema";
-import { automationSchema } from "@local-serving/harness/automation/schema";
-import { DEFAULT_HARNESS } from "@local-serving/harness/harness";
-import { providersProfileSchema } from "@local-serving/harness/providers/schema";
+import { join } from "node:path";
 import { interfaceOf } from "@local-serving/harness/reference/declarations";
+import { harnessDocuments } from "@local-serving/harness/reference/documents";
 import {
-  OURS_MARK,
   type ReferenceDocument,
   readPage,
   renderTable,
 } from "@local-serving/harness/reference/render";
 import { type JsonSchema, jsonSchemaOf } from "@local-serving/harness/schema/jsonSchema";
-import { template } from "@local-serving/harness/templates/template";
 import { recipe } from "../../components/catalogue";
 import { planDocument } from "../../components/planned/schema/document";
 import { NAMESPACE, stackSettings } from "../../components/settings";
 import { rules } from "../../policies/rules";
 import { keysOfParts } from "./keysOfParts";
 
-const { home, prefix } = DEFAULT_HARNESS;
+/** A page whose words lie in this folder. */
+const ownPage = (name: string, made?: Readonly<Record<string, string>>) =>
+  readPage(join(__dirname, `${name}.md`), made);
 
 /**
  * Every page of docs/reference, in the order of its table of contents. A new page is a row here,
  * and its Markdown file.
  */
 export function referenceDocuments(): ReferenceDocument[] {
-  const started = template("automation").trimEnd();
   return [
     {
-      ...readPage("stack-file", { namespace: NAMESPACE }),
+      ...ownPage("stack-file", { namespace: NAMESPACE }),
       madeFrom: "components/settings",
       schema: stackSettings,
       wholeFile,
       declarations: machineTypes,
     },
     {
-      ...readPage("plan", { keys: keysOfParts(jsonSchemaOf(planDocument)) }),
+      ...ownPage("plan", { keys: keysOfParts(jsonSchemaOf(planDocument)) }),
       madeFrom: "components/planned/schema",
       output: planDocument,
     },
-    { ...readPage("model-recipe"), madeFrom: "components/catalogue", schema: recipe },
-    { ...readPage("policies", { rules: rulesTable() }), madeFrom: "policies/rules" },
-    {
-      ...readPage("automation-config", { ours: OURS_MARK, template: started }),
-      madeFrom: "packages/harness/automation/schema.ts",
-      schema: automationSchema,
-      prefix,
-    },
-    {
-      ...readPage("providers-profile", { home }),
-      madeFrom: "packages/harness/providers/schema.ts",
-      schema: providersProfileSchema,
-      closed: false,
-    },
-    {
-      ...readPage("session-analytics", { home, prefix, variables: variablesTable() }),
-      madeFrom: "packages/harness/analytics/schema",
-      schema: analyticsSchema(),
-      closed: false,
-      prefix,
-    },
+    { ...ownPage("model-recipe"), madeFrom: "components/catalogue", schema: recipe },
+    { ...ownPage("policies", { rules: rulesTable() }), madeFrom: "policies/rules" },
+    ...harnessDocuments(),
   ];
 }
 
@@ -72,14 +51,6 @@ function rulesTable(): string {
     return [`\`${name}\``, levels.filter(Boolean).join(", "), description];
   });
   return renderTable(["Rule", "Level", "What it asks for"], rows);
-}
-
-function variablesTable(): string {
-  const rows = Object.entries(KEYLESS_VARIABLES).map(([name, meaning]) => [
-    `\`${prefix}${name}\``,
-    meaning,
-  ]);
-  return renderTable(["Variable", "Meaning"], rows);
 }
 
 /** The type of a machine's settings, for programs that declare one. */

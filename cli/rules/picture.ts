@@ -4,13 +4,8 @@ import type { Listening } from "@local-serving/machines/address";
 import type { ContainerState } from "@local-serving/machines/docker/containers";
 import type { Meminfo } from "@local-serving/machines/memory";
 import * as z from "zod";
-import {
-  declaredAs,
-  type MachinePlan,
-  type Plan,
-  placesOf,
-  serversOn,
-} from "../../components/plan";
+import type { MachinePlan, Plan } from "../../components/plan";
+import { declaredAs, placesOf, serversOn } from "../../components/planned";
 import type { OtherStack } from "../../components/preflight";
 import type { InferenceServerSettings, MachineSettings } from "../../components/settings";
 import type { FileState } from "../sees/file";

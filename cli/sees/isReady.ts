@@ -1,8 +1,8 @@
 import { isHere } from "@local-serving/machines/address";
 import type { ContainerState } from "@local-serving/machines/docker/containers";
 import type { InferenceServerPlan } from "../../components/inference-server";
-import { type MachinePlan, neededBy } from "../../components/plan";
-import { isPooling } from "../../components/planned";
+import type { MachinePlan } from "../../components/plan";
+import { isPooling, neededBy } from "../../components/planned";
 import { answersOk, oneToken } from "./api";
 import { originFromHere, tunnelTo } from "./tunnel";
 

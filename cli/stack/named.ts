@@ -2,8 +2,8 @@ import { SeveralMeant, WrongUse } from "@local-serving/base/commandLine/exit";
 import { defined, ownValue } from "@local-serving/base/faults/defined";
 import { nearOf } from "@local-serving/base/faults/quoting";
 import type { InferenceServerPlan } from "../../components/inference-server";
-import { answers, type MachinePlan, serversOn } from "../../components/plan";
-import type { PlannedContainer } from "../../components/planned";
+import type { MachinePlan } from "../../components/plan";
+import { answers, type PlannedContainer, serversOn } from "../../components/planned";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../components/planned/fields";
 import { onItsMachines } from "./onMachines";
 

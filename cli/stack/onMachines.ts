@@ -1,5 +1,6 @@
 import type { InferenceServerPlan } from "../../components/inference-server";
-import { type MachinePlan, placesOf, serversOn } from "../../components/plan";
+import type { MachinePlan } from "../../components/plan";
+import { placesOf, serversOn } from "../../components/planned";
 
 /** A server, and a machine that has a container of it. */
 export interface OnMachine {

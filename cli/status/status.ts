@@ -5,8 +5,8 @@ import { type ContainerState, startedAgain } from "@local-serving/machines/docke
 import { filesOf } from "@local-serving/machines/files";
 import { parseMeminfo } from "@local-serving/machines/memory";
 import { readAppliedPlan } from "../../components/evidence";
-import { answers, type MachinePlan } from "../../components/plan";
-import { isPooling } from "../../components/planned";
+import type { MachinePlan } from "../../components/plan";
+import { answers, isPooling } from "../../components/planned";
 import { SIMPLE_SERVER } from "../../components/planned/fields";
 import { Api, answersOk, hangs, TOKEN_LIMIT_SECONDS } from "../sees/api";
 import { type TokensByClient, tokensByClient } from "../sees/clientTokens";

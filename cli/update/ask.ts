@@ -1,7 +1,8 @@
 import { Failed } from "@local-serving/base/commandLine/exit";
 import { defined } from "@local-serving/base/faults/defined";
 import type { Part } from "@local-serving/machines/update/record";
-import { answers, type MachinePlan } from "../../components/plan";
+import type { MachinePlan } from "../../components/plan";
+import { answers } from "../../components/planned";
 import { hostOf } from "../sees/host";
 import type { Named } from "../stack/named";
 import { onItsMachines } from "../stack/onMachines";

@@ -1,5 +1,5 @@
-import { answers, type MachinePlan } from "../../components/plan";
-import type { PlannedContainer } from "../../components/planned";
+import type { MachinePlan } from "../../components/plan";
+import { answers, type PlannedContainer } from "../../components/planned";
 import { hostOf } from "../sees/host";
 import { isReady } from "../sees/isReady";
 import type { OnMachine } from "../stack/onMachines";

@@ -1,4 +1,4 @@
-import { withServer } from "../../components/plan";
+import { withServer } from "../../components/planned";
 import { hostOf } from "../sees/host";
 import type { OnMachine } from "../stack/onMachines";
 import type { ProbeResult } from "../verify/probe";

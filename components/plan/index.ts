@@ -1,6 +1,5 @@
 /** The door of the plan: settings and evidence in, plain data out. */
 
-export { answers, declaredAs, neededBy, placesOf, serversOn, withServer } from "../planned";
 export { adapterConfig, adapterFaults } from "./adapterConfig";
 export { appliedPlanPath } from "./appliedPlan";
 export { filesFaults, type OwnFolder, placeFaults } from "./ownFiles";

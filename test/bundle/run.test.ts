@@ -53,7 +53,7 @@ it("builds every program with the list of its sources", { timeout: LIMIT_MS }, a
 });
 
 it.each(["engine-data", "engine-data/defaults"])("has each version whole in dist/%s", (folder) => {
-  const { versions, versionData } = versionFolder(join(PROJECT, "vllm", folder));
+  const { versions, versionData } = versionFolder(join(PROJECT, "packages/vllm", folder));
   const built = readdirSync(join(copy, "dist", folder)).filter((file) => file.endsWith(".json"));
   expect(built.sort()).toEqual(versions().map((version) => `${version}.json`));
   for (const version of versions()) {
@@ -88,7 +88,7 @@ const BROKEN = "dist/engine-data/0.30.0.json";
 const BUG = (command: string) =>
   new RegExp(
     `^This is a bug in local-serving \\d+\\.\\d+\\.\\d+: .+\\n  command: ${command}\\n  Node\\.js v\\d+\\..+\\n` +
-      "  at versionData \\(vllm/versionFolder\\.ts:\\d+:\\d+\\)\\n(?:  at .+\\n)+" +
+      "  at versionData \\((?:\\S+/)?packages/vllm/versionFolder\\.ts:\\d+:\\d+\\)\\n(?:  at .+\\n)+" +
       "Please report it: open an issue of local-serving with these lines and what you did before\\.$",
   );
 

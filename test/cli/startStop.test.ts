@@ -175,7 +175,7 @@ describe("serving stop and start", () => {
         serving(["stop", "bridge"], { "stop ": FINE }, two),
       );
       expect(stripVTControlCharacters(err).replaceAll("\r", "")).toBe(
-        "bridge is on several machines.\n  1  dgx1.bridge\n  2  dgx2.bridge\nWhich one? 3\nWhich one? 2\n",
+        "bridge is on several machines.\n  1  dgx1.bridge\n  2  dgx2.bridge\nWhich one? 3\n`3` is none of these.\nWhich one? 2\n",
       );
       expect([code, out]).toEqual([
         0,

@@ -15,7 +15,7 @@ import { machinesProgram } from "./machinesProgram";
 import { digestOf } from "./stackConfig";
 import { Workspace } from "./workspace";
 
-const EXAMPLES = readdirSync("examples").filter((file) => file.endsWith(".yaml"));
+const EXAMPLES = readdirSync("docs/examples").filter((file) => file.endsWith(".yaml"));
 const MACHINES = "local-serving:machines";
 const DAEMON = process.env.DOCKER_HOST ?? "unix:///var/run/docker.sock";
 
@@ -40,7 +40,7 @@ async function settingsHere(
   images: Images,
   engines: readonly string[],
 ): Promise<Record<string, Block>> {
-  const { config } = parse(readFileSync(join("examples", file), "utf8")) as { config: Block };
+  const { config } = parse(readFileSync(join("docs/examples", file), "utf8")) as { config: Block };
   const machines = Object.entries(config[MACHINES] as Record<string, Block>);
   const here = machines.map(async ([name, machine], index) => {
     const { home: _, simpleServer, ...rest } = machine;
@@ -81,7 +81,7 @@ async function serverHere(server: Block, { vllm }: Images): Promise<Block> {
 const serviceHere = async (key: string, block: unknown, { reference }: PinnedImage) =>
   isRecord(block) ? { [key]: { ...block, image: reference, port: await freePort() } } : {};
 
-describeEngineWithGpus("each stack file of examples/, applied", () => {
+describeEngineWithGpus("each stack file of docs/examples/, applied", () => {
   const second = new DaemonProxy(join(temporaryFolder("examples-"), "second.sock"));
   let images: Images;
 

@@ -9,7 +9,7 @@ const SDK = join(PROJECT, "node_modules");
 
 /**
  * A workspace with somebody's program, in which our package is installed. `program` is a folder of
- * examples/, and `files` replace some of it.
+ * docs/examples/, and `files` replace some of it.
  */
 export async function openForeign(
   tarball: string,
@@ -17,7 +17,7 @@ export async function openForeign(
   files: Readonly<Record<string, string>>,
 ): Promise<Workspace> {
   const folder = temporaryFolder("foreign-");
-  cpSync(join(PROJECT, "examples", program), folder, { recursive: true });
+  cpSync(join(PROJECT, "docs/examples", program), folder, { recursive: true });
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const workspace = await Workspace.open({ program: folder });
   rmSync(join(workspace.project, "node_modules"));

@@ -59,7 +59,7 @@ async function planned(example: string): Promise<Planned> {
   const { code, out, err } = await runServing([
     "plan",
     "--file",
-    `examples/${example}`,
+    `docs/examples/${example}`,
     "--format",
     "json",
   ]);
@@ -78,9 +78,9 @@ function ungatedRun(container: PlannedContainer): string {
 
 const containersOf = ({ machines }: Planned) => machines.flatMap(({ containers }) => containers);
 
-describe("the stack files in examples/", () => {
+describe("the stack files in docs/examples/", () => {
   it("are all named here", () => {
-    const files = readdirSync("examples").filter((name) => name.endsWith(".yaml"));
+    const files = readdirSync("docs/examples").filter((name) => name.endsWith(".yaml"));
     expect(files.sort()).toEqual(Object.keys(EXAMPLES).sort());
   });
 
@@ -97,7 +97,7 @@ describe("the stack files in examples/", () => {
   /** What a plan of an example says with another share. */
   const withShare = async (example: string, before: string, share: string) => {
     const file = join(temporaryFolder("share-"), example);
-    const text = readFileSync(`examples/${example}`, "utf8");
+    const text = readFileSync(`docs/examples/${example}`, "utf8");
     writeFileSync(
       file,
       text.replaceAll(`gpuMemoryUtilization: ${before}\n`, `gpuMemoryUtilization: ${share}\n`),

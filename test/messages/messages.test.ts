@@ -21,7 +21,7 @@ const sentences = messages.flatMap((message) =>
 
 it("collects what every room says, whole and with its line, for somebody who reads all of it", () => {
   const of = (room: string) => messages.filter(({ file }) => file.startsWith(room)).length;
-  for (const room of ["components/", "harness/", "operate/", "policies/"])
+  for (const room of ["components/", "packages/harness/", "cli/", "policies/"])
     expect(of(room), room).toBeGreaterThan(100);
   const text = "Nothing is applied yet: run `serving up`.";
   expect(messages.filter((each) => each.text.includes(text))).toHaveLength(1);

@@ -83,33 +83,26 @@ describe("the package", () => {
     const files = filesIn(program);
     const top = [...new Set(files.map((file) => file.split("/")[0]))];
     expect(top).toEqual([
-      "docs/changelog.md",
-      "docs/contributing.md",
       "LICENSE",
       "Pulumi.dgx.yaml",
       "README.md",
-      "docs/security.md",
-      "docs/upgrade.md",
       "bundle",
-      "bundle/component.cjs",
-      "bundle/component.d.ts",
       "dist",
       "docs",
-      "examples",
       "models",
       "package.json",
-      "bundle/plugin",
+      "plugin",
       "policies",
-      "bundle/program.cjs",
+      "program.cjs",
     ]);
     expect(files.filter((file) => /\.(ts|cts|mts)$/.test(file))).toEqual([
       "bundle/component.d.ts",
-      "docs/reference/stack-file.d.ts",
       "docs/examples/program/index.ts",
       "docs/examples/program/machines.ts",
+      "docs/reference/stack-file.d.ts",
       // The engine reads the component's schema in it.
-      "bundle/plugin/index.ts",
-      "bundle/plugin/serving.d.ts",
+      "plugin/index.ts",
+      "plugin/serving.d.ts",
     ]);
     expect(files).toEqual(
       expect.arrayContaining([
@@ -189,11 +182,14 @@ describe("the package in a program of somebody else", () => {
 
   it("gives a component by its name, and the plugin's version is the package's", () => {
     const { LocalServing, ...others } = createRequire(join(own, "index.js"))("local-serving");
-    expect([LocalServing.name, Object.keys(others)]).toEqual(["LocalServing", ["Serving"]]);
-    expect(JSON.parse(text("bundle/plugin/package.json"))).toMatchObject({
+    expect([LocalServing.name, others]).toEqual(["LocalServing", {}]);
+    expect(JSON.parse(text("plugin/package.json"))).toMatchObject({
       name: "local-serving",
       version,
     });
+    expect(Object.keys(createRequire(join(program, "plugin/index.js"))("./serving.js"))).toEqual([
+      "Serving",
+    ]);
     // `npm install TARBALL` adds ours: npm itself has no package of this name, or a stranger's.
     expect(JSON.parse(text("docs/examples/program/package.json")).dependencies).toEqual({
       "@pulumi/pulumi": "~3.248.0",

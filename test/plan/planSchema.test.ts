@@ -53,8 +53,8 @@ function edited(from: string, to: string): string {
 
 const STACKS = [
   "Pulumi.dgx.yaml",
-  ...readdirSync("examples").flatMap((name) =>
-    name.endsWith(".yaml") ? [`examples/${name}`] : [],
+  ...readdirSync("docs/examples").flatMap((name) =>
+    name.endsWith(".yaml") ? [`docs/examples/${name}`] : [],
   ),
   `${LEFT}/shipped.yaml`,
   `${LEFT}/everything.yaml`,

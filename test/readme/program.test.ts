@@ -56,7 +56,7 @@ it("the package exports what a program writes, and nothing of ours", () => {
     "MachineSettings",
     "MemoryFigures",
   ]);
-  expect(Object.keys(createRequire(resolve("package.json"))("./component.cjs"))).toEqual([
+  expect(Object.keys(createRequire(resolve("package.json"))("./bundle/component.cjs"))).toEqual([
     "LocalServing",
   ]);
 });

@@ -7,17 +7,7 @@ import { published } from "../../package.json";
 /** Everything that people read of us: pages, messages, help, comments of examples. */
 const SAID = [
   ...readdirSync("."),
-  ...[
-    "bundle",
-    "packages/base/commandLine",
-    "components",
-    "docs",
-    "examples",
-    "faults",
-    "harness",
-    "http",
-  ],
-  ...["machines", "models", "operate", "policies", "units", "vllm", ".ci", ".github"],
+  ...["bundle", "cli", "components", "docs", "models", "packages", "policies", ".ci", ".github"],
 ]
   .flatMap((name) =>
     statSync(name).isDirectory()
@@ -66,17 +56,17 @@ it("commands are called `serving X`; only two pages say what that is in a clone"
 it("no message names an npm script that only a clone has", () => {
   const files = new Set(saying(/npm run (?:-s )?(?:serving|up|down|preview|plan)\b/g));
   expect([...files].sort()).toEqual([
-    "docs/changelog.md",
-    "docs/contributing.md",
     "README.md",
-    // An earlier version has no `serving up` to go back by.
-    "docs/upgrade.md",
-    // Every server starts from this text: another word in it would replace all containers.
-    "components/inference-server/startGate.sh",
-    "docs/guide/commands.md",
-    "docs/guide/what-up-touches.md",
     // It reads what the script says.
     "cli/rules/subjects/memory.ts",
+    // Every server starts from this text: another word in it would replace all containers.
+    "components/inference-server/startGate.sh",
+    "docs/changelog.md",
+    "docs/contributing.md",
+    "docs/guide/commands.md",
+    "docs/guide/what-up-touches.md",
+    // An earlier version has no `serving up` to go back by.
+    "docs/upgrade.md",
   ]);
 });
 

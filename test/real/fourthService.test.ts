@@ -47,7 +47,15 @@ describe("a fourth service", () => {
   it("is taken by the compiler, and by the walls of the rooms", async () => {
     expect(await within("npx", "tsc")).toMatchObject({ code: 0, stdout: "" });
     expect(
-      await within("npx", "depcruise", "--no-progress", "components", "policies", "operate"),
+      await within(
+        "npx",
+        "depcruise",
+        "--no-progress",
+        "packages",
+        "components",
+        "policies",
+        "cli",
+      ),
     ).toMatchObject({
       code: 0,
     });

@@ -4,7 +4,8 @@ import { type ContainerState, readContainers } from "@local-serving/machines/doc
 import { filesOf } from "@local-serving/machines/files";
 import { parseMeminfo } from "@local-serving/machines/memory";
 import { readAppliedPlan } from "../../../components/evidence";
-import { type MachinePlan, serversOn } from "../../../components/plan";
+import type { MachinePlan } from "../../../components/plan";
+import { serversOn } from "../../../components/planned";
 import { readOtherStack } from "../../../components/preflight";
 import { type Locate, placeOf } from "../../../components/settings";
 import { policiesOn } from "../../plan/judgedPlan";

@@ -1,5 +1,6 @@
 import { listOf } from "@local-serving/base/faults/quoting";
-import { serversOn, wordFor } from "../../../components/plan";
+import { wordFor } from "../../../components/plan";
+import { serversOn } from "../../../components/planned";
 import { noEngineText, tellOtherStack } from "../../../components/preflight";
 import { gpuText } from "../../sees/gpu";
 import { sign } from "../../sees/log/sign";

@@ -10,7 +10,7 @@ import { batchFaults } from "./batchFaults";
 import { type Asked, isTooLong, startFault } from "./startFault";
 
 /** Whether a server starts. */
-export type StartVerdict = ReturnType<typeof startVerdictOf>;
+export type StartVerdict = "starts" | "may start" | "cannot start";
 
 /** A machine's plan, as far as it decides about starts. */
 type Starts = Pick<MachinePlan, "kv" | "starts"> & {

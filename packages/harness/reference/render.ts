@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { spoken } from "@local-serving/base/commandLine/ownCommand";
 import { filledFile } from "@local-serving/base/faults/textFile";
 import type * as z from "zod";
 import {
@@ -56,7 +57,7 @@ function renderContents(documents: readonly ReferenceDocument[]): string {
     schema === undefined ? "" : `[${name}.schema.json](${name}.schema.json)`,
   ]);
   return [
-    `<!-- Made by \`${REFERENCE_COMMAND}\`. Edits here are lost. -->`,
+    `<!-- Made by \`${referenceMaker()}\`. Edits here are lost. -->`,
     "# Reference",
     "Every key, default, range and variable, made from the schemas that judge the files. With the JSON Schema beside a page, your editor completes and checks that file.",
     `${renderTable(["Page", "For editors"], rows)}\n`,
@@ -110,10 +111,10 @@ export type ReferenceSection = { readonly heading: string; readonly text: readon
 export type ReferenceFile = { readonly name: string; readonly text: string };
 
 /** The command that makes the reference; every made file names it. */
-const REFERENCE_COMMAND = "serving harness reference";
+export const referenceMaker = (): string => spoken("serving harness reference");
 
 const madeFrom = (document: ReferenceDocument): string =>
-  `Made by \`${REFERENCE_COMMAND}\` from ${document.madeFrom}. Edits here are lost.`;
+  `Made by \`${referenceMaker()}\` from ${document.madeFrom}. Edits here are lost.`;
 
 /**
  * Marks a description that is ours because the specification has none; the page's introduction says
@@ -122,17 +123,16 @@ const madeFrom = (document: ReferenceDocument): string =>
 export const OURS_MARK = "†";
 
 /**
- * The words of a page: a Markdown file of its name in this folder, with what is made in the place
- * of each `{{...}}`.
+ * The words of a page from its Markdown file, with what is made in the place of each `{{...}}`.
  */
-export function readPage(name: string, made: Readonly<Record<string, string>> = {}) {
-  const [top = "", ...parts] = filledFile(join(__dirname, `${name}.md`), made).split(/^## /m);
+export function readPage(file: string, made: Readonly<Record<string, string>> = {}) {
+  const [top = "", ...parts] = filledFile(file, made).split(/^## /m);
   const [title = "", ...intro] = top.trim().split("\n\n");
   const sections = parts.map((part) => {
     const [heading = "", ...text] = part.trim().split("\n\n");
     return { heading, text };
   });
-  return { name, title: title.replace("# ", ""), intro, sections };
+  return { name: basename(file, ".md"), title: title.replace("# ", ""), intro, sections };
 }
 
 /** A page as Markdown: its introduction, its keys block by block, its further sections. */

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import vectors from "./vectors.json";
 
-const ROOM = join(__dirname, "../../components/kv");
-const sources = readdirSync(ROOM).map(
-  (file) => [file, readFileSync(join(ROOM, file), "utf8")] as const,
-);
+const ROOM = join(__dirname, "..");
+const sources = readdirSync(ROOM)
+  .filter((file) => /\.(ts|json)$/.test(file) && file !== "package.json")
+  .map((file) => [file, readFileSync(join(ROOM, file), "utf8")] as const);
 
 /** Families of models, the test vectors' own among them. */
 const FAMILIES = [
@@ -35,14 +35,7 @@ describe("the KV room", () => {
   it.each(sources)("%s uses no files, network or Pulumi", (_, source) => {
     const imports = [...source.matchAll(/from "([^"]+)"/g)].map((match) => match[1] ?? "");
     const allowed =
-      /^(\.\/|\.\.\/planned\/schema\/|\.\.\/supply\/pinned$|\.\.\/\.\.\/units\/|\.\.\/\.\.\/faults\/(defined|fault|json|schemaFaults|yamlDocument)$|zod$|@renovatebot\/pep440$)/;
+      /^(\.\/|@local-serving\/base\/(data|units)\/|@local-serving\/base\/faults\/(defined|fault|json|schemaFaults|yamlDocument)$|zod$|@renovatebot\/pep440$)/;
     expect(imports.filter((name) => !allowed.test(name))).toEqual([]);
-  });
-
-  it("what it takes of the supply list is data alone", () => {
-    const source = readFileSync(join(ROOM, "../supply/pinned.ts"), "utf8");
-    expect([...source.matchAll(/from "([^"]+)"/g)].map((match) => match[1])).toEqual([
-      "./images.json",
-    ]);
   });
 });

@@ -291,7 +291,7 @@ describe("serving fit", () => {
     expect(out).toContain("gpuMemoryUtilization 0.4, maxModelLen 262144, maxNumSeqs 4");
     expect(out).toMatch(/^ {2}\[1+\d*\.+\]$/m);
     expect(out).toMatch(/agents at once +\d/);
-    expect(out).toMatch(/To change:\n {2}- may not start: its window needs /);
+    expect(out).toMatch(/To change:\n {2}- may not start: one published log, of this model /);
   });
 
   it("reads stdin, a command in quotes and a recipe alike", async () => {

@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { json as bodyOf } from "node:stream/consumers";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { httpServer } from "../../layers/httpServer";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
 
-const fixtures = join(__dirname, "..");
+const fixtures = resolve("packages/harness/test");
 const good = join(fixtures, "providers/fixtures/good.toml");
 const wrong = join(fixtures, "providers/fixtures/wrong.toml");
 const analytics = join(fixtures, "analytics/fixtures/good.json");

@@ -213,7 +213,7 @@ Not in the command, or different from it:
 Fix first:
   - vllm/vllm-openai:v0.27.1 is kept as the command has it, and a tag can move: \`serving pin vllm/vllm-openai:v0.27.1 --write\` pins it, and reads the versions inside.
 
-But b may not start: its window needs 5.16 GiB, 11.20 to 26.77 is left.
+But b may not start: one published log, of this model (nvidia/Qwen3.6-35B-A3B-NVFP4), took 29.93 GiB beside its weights; then no window is left.
 
 Next:
   serving plan

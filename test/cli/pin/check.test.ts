@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { throughNpx } from "@local-serving/base/commandLine/ownCommand";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { STACK_TEXT, withMachine } from "../doctor/stack";
@@ -170,7 +171,7 @@ describe("serving pin --check", () => {
     expect([code, images[0].faults]).toEqual([1, said]);
     const [first = ""] = text.split("\n");
     expect(first).toMatch(/^FAULT dgx\.inferenceServers\.b: /);
-    expect(text).toContain(said.map((each) => `      ${each}\n`).join(""));
+    expect(text).toContain(said.map((each) => `      ${throughNpx(each)}\n`).join(""));
   });
 
   it.each<[string, (address: string) => string, string]>([

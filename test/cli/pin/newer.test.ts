@@ -84,7 +84,7 @@ describe("serving pin --newer", () => {
         "    The image isn't vLLM's own, so what is inside may differ.",
         "    `--disable-cascade-attn` isn't set here, and its default changes: `true` -> left to vLLM.",
         '    `--mamba-cache-mode` isn\'t set here, and its default changes: `"none"` -> left to vLLM.',
-        `  Take it: serving pin ${address}/${VLLM}:v0.33.0 --write --entry dgx.inferenceServers.b --file ${file}`,
+        `  Take it: npx --no -- serving pin ${address}/${VLLM}:v0.33.0 --write --entry dgx.inferenceServers.b --file ${file}`,
         "",
       ].join("\n"),
     );
@@ -178,7 +178,9 @@ describe("serving pin --newer", () => {
       ],
       ["v0.25.1", "it is below 0.26.0, the lowest that may run"],
     ]);
-    expect(old.text).toContain(`Take it: serving pin ${address}/${VLLM}:v0.28.0 --write`);
+    expect(old.text).toContain(
+      `Take it: npx --no -- serving pin ${address}/${VLLM}:v0.28.0 --write`,
+    );
   });
 
   it("shows a handful, and how many there are beyond", async () => {

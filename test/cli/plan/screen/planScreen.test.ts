@@ -308,7 +308,7 @@ describe("the screen of a stack file at 80 columns", () => {
 });
 
 function examples(): string[] {
-  return readdirSync("examples")
+  return readdirSync("docs/examples")
     .filter((name) => name.endsWith(".yaml"))
-    .map((name) => join("examples", name));
+    .map((name) => join("docs/examples", name));
 }

@@ -16,8 +16,8 @@ export interface Placed {
   readonly text?: string;
 }
 
-/** The files of a tree that mutants are drawn from. */
-const ROOMS = ["components", "harness", "machines", "vllm", "operate"];
+/** The files of a tree that mutants are drawn from: of the commit that they were drawn from, too. */
+const ROOMS = ["components", "packages", "cli", "harness", "machines", "vllm", "operate"];
 
 /** Scripts are a fortieth of the mutants, and do what can't be undone: a tenth is drawn from them. */
 const OF_SCRIPTS = 0.1;
@@ -33,7 +33,10 @@ export function populationOf(root: string, commit: string): Population {
     spawnSync("git", ["-C", root, ...args], { encoding: "utf8", maxBuffer: 1 << 28 }).stdout;
   const files = git("ls-tree", "-r", "--name-only", commit)
     .split("\n")
-    .filter((file) => /(?<!\.d)\.ts$|\.sh$|\.py$/.test(file) && !/^(test|examples)\//.test(file));
+    .filter(
+      (file) =>
+        /(?<!\.d)\.ts$|\.sh$|\.py$/.test(file) && !/(^|\/)test\/|^(docs\/)?examples\//.test(file),
+    );
   return new Population(files, (file) => git("show", `${commit}:${file}`));
 }
 
