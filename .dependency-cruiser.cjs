@@ -1,7 +1,6 @@
 // The walls of the house: which room may import which. docs/architecture.md draws the same.
 // A room that is not named here may import nothing of ours.
 const MAY_USE = {
-  // A message says an amount in the unit of its key.
   "packages/base": [],
   "packages/vllm": ["packages/base"],
   // It reads the memory that a container's argv asks for.

@@ -17,13 +17,13 @@ const { engines, license, version } = JSON.parse(readFileSync(join(ROOT, "packag
 const ALONE = {
   harness: {
     entry: "bin.ts",
-    manifest: { bin: { harness: "harness.cjs" } },
+    manifest: { bin: { harness: "dist/harness.cjs" } },
     more: writePages,
   },
   kv: {
     entry: "index.ts",
     // Its types are written with zod's.
-    manifest: { main: "kv.cjs", types: "types/kv/index.d.ts", dependencies: pinned("zod") },
+    manifest: { main: "dist/kv.cjs", types: "types/kv/index.d.ts", dependencies: pinned("zod") },
     more: writeTypes,
   },
 };
@@ -43,7 +43,8 @@ async function buildPackages() {
       minifySyntax: true,
       minifyWhitespace: true,
       banner: manifest.bin === undefined ? {} : { js: "#!/usr/bin/env node" },
-      outdir: folder,
+      // Its programs find what lies beside them one folder above.
+      outdir: join(folder, "dist"),
       outExtension: { ".js": ".cjs" },
     });
     const { description } = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
@@ -62,8 +63,9 @@ async function buildPackages() {
 function writePages(source, folder) {
   for (const part of ["templates", "reference"])
     for (const file of readdirSync(join(source, part)).filter((each) => !each.endsWith(".ts")))
-      copyFileSync(join(source, part, file), join(folder, file));
-  run(process.execPath, [join(folder, "harness.cjs"), "reference", "--out", join(folder, "docs")]);
+      copyFileSync(join(source, part, file), join(folder, "dist", file));
+  const pages = ["reference", "--out", join(folder, "docs/reference")];
+  run(process.execPath, [join(folder, "dist/harness.cjs"), ...pages]);
 }
 
 /** TypeScript's own declarations, with what they import of the package below. */

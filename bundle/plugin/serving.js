@@ -1,3 +1,3 @@
-// What the plugin's component is made with, as it lies in plugin/ of the package. Its source is index.ts there, its types
-// are in serving.d.ts.
+// What the plugin's component is made with: its source is index.ts, its types are in serving.d.ts.
+// The build copies it to plugin/ at the top of the package, where the path leads to bundle/.
 module.exports = { Serving: require("../bundle/run.cjs").runNow("program").Serving };

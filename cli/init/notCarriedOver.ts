@@ -27,3 +27,7 @@ export const NOT_CARRIED = {
 /** Why a number of copies is not carried over, unless it is as it is here. */
 export const copies = (value: unknown): string | undefined =>
   value === 1 ? undefined : NOT_CARRIED.oneContainer;
+
+/** Keys of which the same becomes, by names with blanks between them. */
+export const alike = <Same>(meaning: Same, ...names: readonly string[]): Record<string, Same> =>
+  Object.fromEntries(names.flatMap((each) => each.split(" ")).map((name) => [name, meaning]));

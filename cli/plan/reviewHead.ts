@@ -1,4 +1,4 @@
-import { counted } from "@local-serving/base/faults/quoting";
+import { counted, lowered } from "@local-serving/base/faults/quoting";
 import { doubtText, lossText, type MachineChange } from "../../components/change";
 import type { MachinePlan } from "../../components/plan";
 import { plannedStart } from "../../components/program/machine";
@@ -41,9 +41,7 @@ export function feltLines({
   const isMoot = Object.values(starts).some((each) => each.after === "cannot start");
   const isTold = after !== null && !(isMoot && after.leftGiB >= 0);
   const memory = isTold ? [`${machine}: ${memoryText(before, after)}.`] : [];
-  const kept = notTouched(containers).map(
-    (text) => `${machine}: ${text.charAt(0).toLowerCase()}${text.slice(1)}`,
-  );
+  const kept = notTouched(containers).map((text) => `${machine}: ${lowered(text)}`);
   return { asks: asked ?? [], happens: [...(other ?? []), ...quiet, ...kept, ...memory] };
 }
 

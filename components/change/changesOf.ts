@@ -256,11 +256,14 @@ function ollamaChange(
 
 /** A plan that another version of this project applied may have its figures elsewhere. */
 function kvOf(plan: MachinePlan, key: string): KvFigures | null {
-  const server = serversOn(plan).find((each) => each.key === key);
+  const server = serverOf(plan, key);
   return attempt(() => kvFigures((server && plan.kv[server.container.name]) ?? null)) ?? null;
 }
 
 function startOf(plan: MachinePlan, key: string): StartVerdict | null {
-  const server = serversOn(plan).find((each) => each.key === key);
+  const server = serverOf(plan, key);
   return (server && plannedStart(plan, server.container)) ?? null;
 }
+
+const serverOf = (plan: MachinePlan, key: string): InferenceServerPlan | undefined =>
+  serversOn(plan).find((each) => each.key === key);

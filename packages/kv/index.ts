@@ -2,6 +2,7 @@
  * The KV plan: what an engine will make of the memory for its KV cache, from a model's config.json
  * alone.
  */
+export { FaultyInput } from "@local-serving/base/faults/fault";
 export {
   type Admission,
   admission,

@@ -1,3 +1,5 @@
+import { lowered } from "@local-serving/base/faults/quoting";
+
 /** What mends a finding, in words; several settings are alternatives if each is enough. */
 interface Remedy {
   readonly text: string;
@@ -11,6 +13,6 @@ export function eitherOf(remedies: readonly Remedy[]): string[] {
   return remedies.map((each) => {
     const { text, isEnough } = each;
     if (!isEnough || enough.length < 2) return text;
-    return `${each === first ? "Either" : "Or"} ${text.charAt(0).toLowerCase()}${text.slice(1)}`;
+    return `${each === first ? "Either" : "Or"} ${lowered(text)}`;
   });
 }

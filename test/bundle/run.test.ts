@@ -1,18 +1,11 @@
-import {
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { versionFolder } from "@local-serving/vllm/versionFolder";
 import { beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readCatalogue } from "../../components/catalogue";
 import { readKnownStarts, STARTS } from "../../components/catalogue/knownStarts";
+import { linkModules } from "../layers/modules";
 import { run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -31,7 +24,7 @@ beforeAll(async () => {
     if (!LEFT_OUT.includes(name))
       cpSync(join(PROJECT, name), join(copy, name), { recursive: true });
   }
-  symlinkSync(join(PROJECT, "node_modules"), join(copy, "node_modules"));
+  linkModules(copy);
 }, LIMIT_MS);
 
 const serving = (...args: string[]) => run("node", ["bundle/serving.cjs", ...args], { cwd: copy });
@@ -88,7 +81,7 @@ const BROKEN = "dist/engine-data/0.30.0.json";
 const BUG = (command: string) =>
   new RegExp(
     `^This is a bug in local-serving \\d+\\.\\d+\\.\\d+: .+\\n  command: ${command}\\n  Node\\.js v\\d+\\..+\\n` +
-      "  at versionData \\((?:\\S+/)?packages/vllm/versionFolder\\.ts:\\d+:\\d+\\)\\n(?:  at .+\\n)+" +
+      "  at versionData \\(packages/vllm/versionFolder\\.ts:\\d+:\\d+\\)\\n(?:  at .+\\n)+" +
       "Please report it: open an issue of local-serving with these lines and what you did before\\.$",
   );
 
@@ -286,7 +279,7 @@ it.each([
   ["serving", "plan"],
   ["serving", "preview"],
 ])("names npm ci where the packages are missing: %s %s", async (program, word) => {
-  rmSync(join(copy, "node_modules"), { force: true });
+  rmSync(join(copy, "node_modules"), { recursive: true, force: true });
   rmSync(join(copy, "dist"), { recursive: true, force: true });
   const { code, stdout, stderr } = await run("node", [`bundle/${program}.cjs`, word], {
     cwd: copy,

@@ -34,7 +34,7 @@ const manifest = (name: string) =>
 
 describe("the package of the harness, installed alone", () => {
   const harness = (...args: string[]) =>
-    run("node", [join(folder, "node_modules/@local-serving/harness/harness.cjs"), ...args], {
+    run("node", [join(folder, "node_modules/@local-serving/harness/dist/harness.cjs"), ...args], {
       cwd: folder,
       env: { HOME: folder },
     });
@@ -42,7 +42,7 @@ describe("the package of the harness, installed alone", () => {
   it("needs no other package, and is a program of its own", () => {
     const { dependencies, peerDependencies, bin } = manifest("harness");
     expect([dependencies, peerDependencies]).toEqual([undefined, undefined]);
-    expect(bin).toEqual({ harness: "harness.cjs" });
+    expect(bin).toEqual({ harness: "dist/harness.cjs" });
   });
 
   it("names its commands as they are typed there", async () => {
@@ -58,6 +58,9 @@ describe("the package of the harness, installed alone", () => {
   it("writes a template that it accepts, and the reference of its three files", async () => {
     expect((await harness("init", "automation")).code).toBe(0);
     expect((await harness("check", "automation", "automation.yaml")).code).toBe(0);
+    const [, schema = ""] =
+      /\$schema=(\S+)/.exec(readFileSync(join(folder, "automation.yaml"), "utf8")) ?? [];
+    expect(JSON.parse(readFileSync(join(folder, schema), "utf8"))).toHaveProperty("properties");
     expect((await harness("reference", "--check")).code).toBe(1);
     expect((await harness("reference")).code).toBe(0);
     expect(await harness("reference", "--check")).toMatchObject({

@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { linkModules } from "../layers/modules";
 import { mustRun } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -15,7 +16,7 @@ export async function packed(release?: string): Promise<string> {
   for (const name of readdirSync(PROJECT))
     if (!LEFT_OUT.includes(name))
       cpSync(join(PROJECT, name), join(copy, name), { recursive: true });
-  symlinkSync(join(PROJECT, "node_modules"), join(copy, "node_modules"));
+  linkModules(copy);
   if (release !== undefined) {
     const manifest = join(copy, "package.json");
     const { private: _, ...published } = JSON.parse(readFileSync(manifest, "utf8"));

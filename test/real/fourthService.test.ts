@@ -1,6 +1,7 @@
-import { cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { linkModules } from "../layers/modules";
 import { mustRun, run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -29,7 +30,7 @@ describe("a fourth service", () => {
       mkdirSync(dirname(join(copy, file)), { recursive: true });
       cpSync(file, join(copy, file));
     }
-    symlinkSync(resolve("node_modules"), join(copy, "node_modules"));
+    linkModules(copy);
     await mustRun("git", ["apply", "-C1", "--unsafe-paths", `--directory=${copy}`, PATCH], {
       cwd: copy,
     });

@@ -2,6 +2,7 @@ import { ownValue } from "@local-serving/base/faults/defined";
 import { type JsonObject, objectOr, textOr } from "@local-serving/base/faults/json";
 import { shellWord } from "@local-serving/base/faults/shellWords";
 import { pageFromProject } from "../../stack/stackFile";
+import { alike } from "../notCarriedOver";
 import { asWritten, type LeftOut, refuseCommand } from "./words";
 
 /** A recipe of sparkrun or of spark-vllm-docker as the command that it starts. */
@@ -13,10 +14,6 @@ export interface RecipeCommand {
   readonly variables: ReadonlyMap<string, string>;
   readonly leftOut: readonly LeftOut[];
 }
-
-/** Keys of which the same is said, by names with blanks between them. */
-const alike = (why: string, names: string): Record<string, string> =>
-  Object.fromEntries(names.split(" ").map((name) => [name, why]));
 
 /** What sparkrun puts in where a recipe's defaults don't say it. */
 const BUILT_IN: JsonObject = {

@@ -1,5 +1,6 @@
 import { ownValue } from "@local-serving/base/faults/defined";
 import { isRecord, jsonIn, putAt } from "@local-serving/base/faults/json";
+import { lowered } from "@local-serving/base/faults/quoting";
 import { holdsSecret } from "@local-serving/base/faults/secrets";
 import { humanReadableInteger, shareFrom } from "@local-serving/vllm/argv/memoryDemand";
 import { isOn, type ServerArguments } from "@local-serving/vllm/argv/serverArguments";
@@ -182,11 +183,9 @@ function extraArguments(
       ? [`--${off ?? `no-${name}`}`]
       : [flag];
   const [refused] = repeatedFlags(made);
-  if (refused !== undefined) return lowerFirst(refused.message);
+  if (refused !== undefined) return lowered(refused.message);
   return made.includes("") ? "an empty value can't be written." : made;
 }
-
-const lowerFirst = (message: string) => message.charAt(0).toLowerCase() + message.slice(1);
 
 /** The options that describe drafts. */
 const SPECULATIVE = /^(?:speculative-config(?:\.|$)|spec-(?:method|model|tokens)$)/;

@@ -1,4 +1,5 @@
 import { WrongUse } from "@local-serving/base/commandLine/exit";
+import { lowered } from "@local-serving/base/faults/quoting";
 import { redactSecrets } from "@local-serving/base/faults/secrets";
 import { simpleCommands } from "@local-serving/vllm/argv/shellScript";
 import { isText, type Word } from "@local-serving/vllm/argv/unknown";
@@ -202,6 +203,6 @@ export function unlessRefused<Result>(work: () => Result): Result | WrongUse {
 /** The reasons of a refusal, as they stand behind the name of what is left out for them. */
 export function reasonOf({ message }: WrongUse, name: string): string {
   const reason = message.slice(`${COMMAND}: `.length);
-  const clause = `${reason.charAt(0).toLowerCase()}${reason.slice(1)}`;
+  const clause = lowered(reason);
   return clause.startsWith(`${name} `) ? `it${clause.slice(name.length)}` : clause;
 }

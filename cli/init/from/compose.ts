@@ -3,7 +3,7 @@ import { isSecretName } from "@local-serving/base/faults/secrets";
 import { startsVllm, theLaunch } from "../command/launch";
 import type { ScriptFile } from "../command/scriptState";
 import { asWritten, type LeftOut, refuseCommand } from "../command/words";
-import { copies, NOT_CARRIED } from "../notCarriedOver";
+import { alike, copies, NOT_CARRIED } from "../notCarriedOver";
 import { besideContainer } from "./companions";
 import {
   dockerRunOf,
@@ -17,7 +17,7 @@ import { withEnvFiles } from "./envFiles";
 import { type FilePart, type PublishedKind, readOf } from "./kind";
 import { publishedSource, type Source } from "./source";
 import { dotEnv, type Lookup, substituted } from "./substitute";
-import { alike, type Keys, unreadIn } from "./unread";
+import { type Keys, unreadIn } from "./unread";
 
 /** Options of `docker run` with a value, by the key of a service that says the same. */
 const OPTIONS: Readonly<Record<string, string>> = {

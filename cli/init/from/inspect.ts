@@ -7,7 +7,7 @@ import {
 } from "@local-serving/base/faults/json";
 import { startsVllm, theLaunch } from "../command/launch";
 import type { LeftOut } from "../command/words";
-import { NOT_CARRIED } from "../notCarriedOver";
+import { alike, NOT_CARRIED } from "../notCarriedOver";
 import { companion } from "./companions";
 import {
   dockerRunOf,
@@ -19,7 +19,7 @@ import {
 } from "./container";
 import { type FilePart, type PublishedKind, readOf } from "./kind";
 import type { Source } from "./source";
-import { alike, type Keys, unreadIn } from "./unread";
+import { type Keys, unreadIn } from "./unread";
 
 /** Variables that images of vLLM and CUDA set themselves; of a program's own settings none. */
 const OF_IMAGE = new RegExp(

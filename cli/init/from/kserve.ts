@@ -1,8 +1,9 @@
 import { type JsonObject, objectOr, objectsIn, textOr } from "@local-serving/base/faults/json";
 import { asWritten, standIn } from "../command/words";
+import { alike } from "../notCarriedOver";
 import { scalarTexts } from "./container";
 import { nameOf, type Resources } from "./kubernetesValues";
-import { alike, type Keys } from "./unread";
+import type { Keys } from "./unread";
 
 /** Where KServe puts the model of `storageUri`. */
 const MODEL_INSIDE = "/mnt/models";

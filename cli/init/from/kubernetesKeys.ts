@@ -1,5 +1,5 @@
-import { copies, NOT_CARRIED } from "../notCarriedOver";
-import { alike, type Keys } from "./unread";
+import { alike, copies, NOT_CARRIED } from "../notCarriedOver";
+import type { Keys } from "./unread";
 
 const PROCESSOR = "a server may take all of the machine's processor cores.";
 

@@ -3,13 +3,13 @@ import { listOf } from "@local-serving/base/faults/quoting";
 import { assigned } from "../command/assignments";
 import { programsOf, startsVllm, theLaunch } from "../command/launch";
 import { asWritten, type LeftOut, standIn } from "../command/words";
-import { NOT_CARRIED } from "../notCarriedOver";
+import { alike, NOT_CARRIED } from "../notCarriedOver";
 import { companion } from "./companions";
 import { plainWords, scalarText, scalarTexts } from "./container";
 import { withEnvFiles } from "./envFiles";
 import { type FilePart, type PublishedKind, readOf } from "./kind";
 import type { Source } from "./source";
-import { alike, type Keys, unreadIn } from "./unread";
+import { type Keys, unreadIn } from "./unread";
 
 /** The first port that llama-swap gives a model (its README, `startPort`). */
 const FIRST_PORT = 5800;

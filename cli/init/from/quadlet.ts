@@ -1,6 +1,6 @@
 import { programsOf, startsVllm, theLaunch } from "../command/launch";
 import { asWritten } from "../command/words";
-import { NOT_CARRIED } from "../notCarriedOver";
+import { alike, NOT_CARRIED } from "../notCarriedOver";
 import { companion, runsInstead } from "./companions";
 import { dockerRunOf, envOption, plainWords, type RunOption } from "./container";
 import { withEnvFiles } from "./envFiles";
@@ -17,7 +17,7 @@ import {
   withSpecifiers,
 } from "./unitFile";
 import { AROUND, OF_SERVICE, unreadOf } from "./unitKeys";
-import { alike, type Keys } from "./unread";
+import type { Keys } from "./unread";
 
 /** Options of `podman run`, by the key of a Quadlet that says the same. */
 const OPTIONS: Readonly<Record<string, string>> = {

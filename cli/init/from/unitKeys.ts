@@ -1,8 +1,8 @@
 import { NO_STOP_GRACE, stopGrace } from "../command/stopGrace";
 import type { LeftOut } from "../command/words";
-import { NOT_CARRIED } from "../notCarriedOver";
+import { alike, NOT_CARRIED } from "../notCarriedOver";
 import type { UnitFile } from "./unitFile";
-import { alike, type Keys, unreadIn } from "./unread";
+import { type Keys, unreadIn } from "./unread";
 
 /** Starts in a time that are too many. */
 const STARTS_LIMITED = alike(

@@ -14,10 +14,6 @@ export interface Keys {
   readonly [key: string]: Meaning;
 }
 
-/** Keys of which the same becomes, by names with blanks between them. */
-export const alike = <Same>(meaning: Same, ...names: readonly string[]): Record<string, Same> =>
-  Object.fromEntries(names.flatMap((each) => each.split(" ")).map((name) => [name, meaning]));
-
 type Path = readonly (string | number)[];
 
 /** How keys that nobody reads are said. */

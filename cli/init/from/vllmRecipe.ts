@@ -1,8 +1,9 @@
 import { isRecord, type JsonObject, objectOr, textOr } from "@local-serving/base/faults/json";
 import { asWritten, type LeftOut } from "../command/words";
+import { alike } from "../notCarriedOver";
 import { scalarText, scalarTexts } from "./container";
 import type { PublishedKind } from "./kind";
-import { alike, type Keys, unreadIn } from "./unread";
+import { type Keys, unreadIn } from "./unread";
 
 /** A model's page of vllm-project/recipes: its model, arguments for all, and features with theirs. */
 export const vllmRecipe: PublishedKind = {

@@ -1,4 +1,4 @@
-import { clause } from "@local-serving/base/faults/quoting";
+import { clause, lowered } from "@local-serving/base/faults/quoting";
 import type { LogReading } from "../../sees/log/scanLog";
 import { escaped, sign, startSign } from "../../sees/log/sign";
 import { type Picture, serverOf } from "../picture";
@@ -123,5 +123,3 @@ export const plugins: readonly (Row | WeighingRule)[] = [
     },
   },
 ];
-
-const lowered = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);

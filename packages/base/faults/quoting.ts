@@ -28,6 +28,9 @@ export const isSlip = (text: string, meant: string | undefined): boolean =>
 /** A clause as a sentence begins. */
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
+/** A sentence as it goes on behind other words: with a small letter. */
+export const lowered = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
 /** A sentence as a clause: without the mark that ends it. */
 export const clause = (text: string): string => text.replace(/[.:,;\s]+$/, "");
 
